@@ -361,6 +361,7 @@ static enum status coordinate(const struct membership *membership,
         losses_judge(&acceptance);
         carriers_judge(&acceptance);
         gaps_judge(&acceptance);
+        doubles_judge(&acceptance);
         profile_judge(&acceptance);
         switches_judge(&acceptance);
         status = findings_status(&acceptance.findings);

@@ -299,7 +299,8 @@ struct acceptance {
     struct switch_level leaves;  /* --switches: the switches of each host; count 0: not known, */
     struct switch_level above;   /* and those above, where there are several levels */
     struct findings findings;
-    struct inventory *inventories;  /* by host; NULL: the stage was left out */
+    struct inventory *inventories;  /* by host; NULL: the stage was left out, */
+    double *clocks;                 /* and seconds since 1970 when it was taken; 0: not known */
     struct device_changes *counted; /* by host, at the end of the last stage; NULL: not yet */
     int *uncounted; /* by host: how many looks at its counters failed, one after the other */
     struct {

@@ -4,7 +4,9 @@
 #include "accept/internal.h"
 
 #include "base/clock.h"
+#include "base/stats/stats.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #define COUNTING_SECONDS 10.0
@@ -132,8 +134,10 @@ static void inventory_take(struct acceptance *acceptance, const struct trials *t
     struct inventory *inventory = &acceptance->inventories[host];
     struct reader reader = {.at = (const unsigned char *)trial->result, .left = trial->size};
     bool failed = trial->outcome != READING_VALUE;
+    acceptance->clocks[host] = failed ? 0 : 1e-9 * (double)read_u64(&reader);
     if (!failed && inventory_decode(inventory, &reader))
         return;
+    acceptance->clocks[host] = 0;
     inventory_free(inventory);
     if (!failed || trial_is_evidence(trials, job))
         stage_finds(acceptance, STAGE_INVENTORY, host, HEALTH_SUSPECT,
@@ -148,6 +152,8 @@ static enum status inventories_take(struct acceptance *acceptance)
     struct trials trials;
     acceptance->inventories =
         arena_new(acceptance->memory, (size_t)roster->host_count, sizeof *acceptance->inventories);
+    acceptance->clocks =
+        arena_new(acceptance->memory, (size_t)roster->host_count, sizeof *acceptance->clocks);
     trials_open(&trials, acceptance, STAGE_INVENTORY);
     for (int h = 0; h < roster->host_count; h++)
         if (!roster->hosts[h].lost)
@@ -157,6 +163,49 @@ static enum status inventories_take(struct acceptance *acceptance)
         inventory_take(acceptance, &trials, j);
     trials_close(&trials);
     return status;
+}
+
+/* Workers begin within seconds of each other. What checks times, as munge, certificates and file
+ * systems do, fails from a few minutes on. */
+#define CLOCK_APART 15.0 /* seconds */
+
+/* "11.4 h" */
+static void duration_put(struct text *text, double seconds)
+{
+    bool hours = seconds >= 3600, minutes = seconds >= 60;
+    text_add(text, "%.3g %s",
+             seconds / (hours     ? 3600
+                        : minutes ? 60
+                                  : 1),
+             hours     ? "h"
+             : minutes ? "min"
+                       : "s");
+}
+
+/* Hosts whose clock is far from the median of all. Of two, either may be wrong. */
+static int clocks_judge(struct acceptance *acceptance)
+{
+    int hosts = acceptance->roster->host_count, wrong = 0;
+    double *clocks = stage_memory(acceptance, (size_t)hosts, sizeof *clocks);
+    size_t known = 0;
+    for (int h = 0; h < hosts; h++)
+        if (acceptance->clocks[h] > 0)
+            clocks[known++] = acceptance->clocks[h];
+    double median = known > 0 ? select_value(clocks, known, (known - 1) / 2) : 0;
+    for (int h = 0; h < hosts; h++) {
+        char apart[40];
+        struct text text = text_in(apart, sizeof apart);
+        double ahead = acceptance->clocks[h] - median;
+        if (acceptance->clocks[h] <= 0 || fabs(ahead) < CLOCK_APART)
+            continue;
+        duration_put(&text, fabs(ahead));
+        wrong++;
+        stage_finds(acceptance, STAGE_INVENTORY, h, HEALTH_SUSPECT, STATUS_SLOW,
+                    "%s: its clock is %s %s that of %s: set it, by NTP or PTP",
+                    acceptance->labels[h], apart, ahead > 0 ? "ahead of" : "behind",
+                    known > 2 ? "the median host" : "the other host");
+    }
+    return wrong;
 }
 
 static void finding_report(struct acceptance *acceptance, const struct inventory_finding *finding)
@@ -194,6 +243,7 @@ enum status inventory_run(struct acceptance *acceptance, struct stage_result *re
         finding_report(acceptance, &findings.items[i]);
     }
     int notes = findings.count - differences;
+    differences += clocks_judge(acceptance);
     stage_says(result, "%d host%s: %d difference%s, and %d note%s", taken, plural(taken),
                differences, plural(differences), notes, plural(notes));
     inventory_findings_free(&findings);

@@ -492,6 +492,7 @@ static enum status inventory_work(int fd)
     struct bytes bytes = {0};
     host_name(host, sizeof host);
     const struct inventory_source source = inventory_here(host);
+    bytes_put_u64(&bytes, clock_of_day_ns()); /* before a driver may hang */
     inventory_collect(&source, &inventory);
     inventory_encode(&inventory, &bytes);
     enum status status = result_write(&bytes, fd);

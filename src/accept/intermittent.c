@@ -1,6 +1,6 @@
 /*
  * intermittent.c - faults that come and go, and leave medians as they are: a carrier that is lost,
- * and hosts that stand still.
+ * hosts that stand still, and packets that arrive twice.
  */
 #include "accept/internal.h"
 
@@ -212,4 +212,54 @@ void gaps_judge(struct acceptance *acceptance)
     for (enum gap gap = 0; gap < GAPS; gap++)
         gap_judge(acceptance, gap, scratch);
     free(scratch);
+}
+
+/*
+ * Packets that arrive twice, though nobody sent them again. TCP drops the second.
+ */
+#define DOUBLES_LEAST 100 /* packets of a host, above the fleet's median */
+
+/* What the counters of a host itself grew by. */
+static double tcp_growth(const struct acceptance *acceptance, int host, const char *counter)
+{
+    double sum = 0;
+    for (int i = 0; i < acceptance->growth.count; i++) {
+        const struct counter_growth *growth = &acceptance->growth.items[i];
+        const struct counter_list *list = &growth->device.counters;
+        for (int c = 0; growth->host == host && c < list->count; c++)
+            if (strcmp(list->counters[c].name, counter) == 0)
+                sum += (double)list->counters[c].value;
+    }
+    return sum;
+}
+
+/* What it sent again may come twice, too. */
+static double doubles_of(const struct acceptance *acceptance, int host, bool sent)
+{
+    double resent = tcp_growth(acceptance, host, TCP_COUNTER TCP_RESENT);
+    return sent ? fmax(tcp_growth(acceptance, host, TCP_COUNTER TCP_SENT_TWICE) - resent, 0)
+                : tcp_growth(acceptance, host, TCP_COUNTER TCP_CAME_TWICE);
+}
+
+void doubles_judge(struct acceptance *acceptance)
+{
+    size_t hosts = (size_t)acceptance->roster->host_count;
+    double *counts = new_array(hosts, sizeof *counts);
+    for (int sent = 0; sent < 2 && hosts >= HOSTS_COMPARED; sent++) {
+        for (size_t h = 0; h < hosts; h++)
+            counts[h] = doubles_of(acceptance, (int)h, sent);
+        struct reason limit = gaps_limit(counts, hosts, DOUBLES_LEAST, 2 * (double)hosts,
+                                         ALARMS_EACH * acceptance->asked->false_alarms);
+        for (size_t h = 0; h < hosts; h++) {
+            double count = doubles_of(acceptance, (int)h, sent);
+            if (count > limit.threshold)
+                stage_finds(acceptance, last_stage(acceptance), (int)h, HEALTH_SUSPECT, STATUS_SLOW,
+                            "%s: %.0f of the packets %s twice, and were not sent again (the "
+                            "fleet's median: %.0f): a switch, bridge or mirror port on its way "
+                            "doubles them",
+                            acceptance->labels[h], count,
+                            sent ? "that it sent came" : "for it came", limit.median);
+        }
+    }
+    free(counts);
 }

@@ -175,6 +175,8 @@ void carriers_judge(struct acceptance *acceptance);
  * others'. If all others did not hear it, it is rank 0's host; of two hosts, either. A lost carrier
  * explains that a host did not hear it. */
 void gaps_judge(struct acceptance *acceptance);
+/* Likewise: the hosts whose packets arrive twice, or at which they do. */
+void doubles_judge(struct acceptance *acceptance);
 
 /* Seconds in all that a host must stand still for longer than the fleet's median to be found. */
 double gaps_least(const struct acceptance *acceptance);

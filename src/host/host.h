@@ -458,6 +458,11 @@ int nics_find(const char *sysfs, struct nic **nics);
  * host to host. */
 bool interface_is_hardware(const char *sysfs, const char *netdev);
 
+/* The names of the interfaces of a host that are compared and counted: those of hardware. A network
+ * namespace may have none of them: then all but loopback. To be freed with sysfs_names_free(); returns
+ * how many. */
+int interfaces_find(const char *sysfs, char ***names);
+
 /* ---- The NVIDIA GPUs that a process may use, counted by files. ---- */
 
 /* How many GPUs CUDA shows to a process: those with a device file, of which `visible`, the text of

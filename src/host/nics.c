@@ -20,6 +20,21 @@ bool interface_is_hardware(const char *sysfs, const char *netdev)
     return (access(device, F_OK) == 0 && access(function, F_OK) != 0) || access(bond, F_OK) == 0;
 }
 
+int interfaces_find(const char *sysfs, char ***names)
+{
+    int hardware = 0, kept = 0, count = sysfs_names(names, "%s/class/net", sysfs);
+    for (int i = 0; i < count; i++)
+        hardware += interface_is_hardware(sysfs, (*names)[i]);
+    for (int i = 0; i < count; i++) {
+        char *name = (*names)[i];
+        if (hardware > 0 ? interface_is_hardware(sysfs, name) : strcmp(name, "lo") != 0)
+            (*names)[kept++] = name;
+        else
+            free(name);
+    }
+    return kept;
+}
+
 struct nic_search {
     const char *sysfs;
     struct nic *nics;

@@ -154,6 +154,13 @@ void inventory_collect(const struct inventory_source *source, struct inventory *
  * the rest is traffic.
  * ---- */
 
+/* Counters of the host, behind TCP_COUNTER: packets that it sent again; of those that it sent, those of
+ * which a receiver said that they came twice (RFC 2883); and those that it received once more. */
+#define TCP_COUNTER    "tcp_"
+#define TCP_RESENT     "RetransSegs"
+#define TCP_SENT_TWICE "TCPDSACKRecv"
+#define TCP_CAME_TWICE "TCPDSACKOldSent"
+
 struct host_counters;
 struct inquiry;
 

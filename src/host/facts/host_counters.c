@@ -68,13 +68,15 @@ static const struct {
 } tcp_counters[] = {
     {"InErrs", COUNTER_FAULTY},
     {"InCsumErrors", COUNTER_FAULTY},
-    {"RetransSegs", COUNTER_CONGESTED},
+    {TCP_RESENT, COUNTER_CONGESTED},
     {"TCPTimeouts", COUNTER_CONGESTED},
     {"TCPLostRetransmit", COUNTER_CONGESTED},
     {"TCPFastRetrans", COUNTER_CONGESTED},
     {"TCPSlowStartRetrans", COUNTER_CONGESTED},
     {"TCPSynRetrans", COUNTER_CONGESTED},
     {"TCPMTUPFail", COUNTER_CONGESTED},
+    {TCP_SENT_TWICE, COUNTER_CONGESTED},
+    {TCP_CAME_TWICE, COUNTER_CONGESTED},
     {"AttemptFails", COUNTER_OTHER},
     {"EstabResets", COUNTER_OTHER},
 };
@@ -87,7 +89,7 @@ static void tcp_value_add(struct counter_list *list, const char *name, size_t le
         if (strlen(tcp_counters[i].name) != length ||
             memcmp(tcp_counters[i].name, name, length) != 0)
             continue;
-        snprintf(full, sizeof full, "tcp_%s", tcp_counters[i].name);
+        snprintf(full, sizeof full, TCP_COUNTER "%s", tcp_counters[i].name);
         counter_add(list, full, tcp_counters[i].class, value);
     }
 }
@@ -188,17 +190,12 @@ static void interface_add(const struct host_counters *counters, const char *netd
     device_keep(now, netdev, &list);
 }
 
-/* A network namespace may have none of the hardware's: then all others count. */
 static void interfaces_add(const struct host_counters *counters, struct device_changes *now)
 {
     char **names;
-    int hardware = 0, count = sysfs_names(&names, "%s/class/net", counters->sysfs);
+    int count = interfaces_find(counters->sysfs, &names);
     for (int i = 0; i < count; i++)
-        hardware += interface_is_hardware(counters->sysfs, names[i]);
-    for (int i = 0; i < count; i++)
-        if (hardware > 0 ? interface_is_hardware(counters->sysfs, names[i])
-                         : strcmp(names[i], "lo") != 0)
-            interface_add(counters, names[i], now);
+        interface_add(counters, names[i], now);
     sysfs_names_free(names, count);
 }
 

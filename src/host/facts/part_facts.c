@@ -137,11 +137,13 @@ static void interface_add(struct fact_look *look, const char *netdev)
     look->parts++;
     if (sysfs_text(text, sizeof text, "%s/class/net/%s/operstate", look->sysfs, netdev))
         look_text(look, netdev, "state", text);
+    bool hardware =
+        interface_is_hardware(look->sysfs, netdev); /* a veth says that it has 10 Gb/s */
     /* Mb/s; some drivers say -1 for unknown, and others 4294967295. */
-    if (sysfs_number(&number, "%s/class/net/%s/speed", look->sysfs, netdev) && number > 0 &&
-        number < INT_MAX)
+    if (hardware && sysfs_number(&number, "%s/class/net/%s/speed", look->sysfs, netdev) &&
+        number > 0 && number < INT_MAX)
         look_number(look, netdev, "speed", (double)number / 1000, 0);
-    if (sysfs_text(text, sizeof text, "%s/class/net/%s/duplex", look->sysfs, netdev) &&
+    if (hardware && sysfs_text(text, sizeof text, "%s/class/net/%s/duplex", look->sysfs, netdev) &&
         strcmp(text, "unknown") != 0)
         look_text(look, netdev, "duplex", text);
     if (sysfs_number(&number, "%s/class/net/%s/mtu", look->sysfs, netdev))
@@ -158,10 +160,9 @@ static void interface_add(struct fact_look *look, const char *netdev)
 void interface_facts(struct fact_look *look)
 {
     char **names;
-    int count = sysfs_names(&names, "%s/class/net", look->sysfs);
+    int count = interfaces_find(look->sysfs, &names);
     for (int i = 0; i < count; i++)
-        if (interface_is_hardware(look->sysfs, names[i]))
-            interface_add(look, names[i]);
+        interface_add(look, names[i]);
     sysfs_names_free(names, count);
 }
 

@@ -42,7 +42,8 @@ struct coordinator {
     int congested;                    /* half of that behind this switch; -1: none */
     const struct switch_level *level; /* NULL: there are no switches */
     struct splits splits;
-    struct device_changes now[HOSTS_MOST]; /* what each host has counted */
+    struct device_changes now[HOSTS_MOST]; /* what each host has counted, */
+    double clocks[HOSTS_MOST];             /* and its clock, seconds */
 };
 
 static int host_of(const struct coordinator *coordinator, int agent)
@@ -131,6 +132,19 @@ static void job_run(struct coordinator *coordinator, const struct fleet_job *job
         bytes_free(&bytes);
         return;
     }
+    if (strcmp(job->command, WORK_INVENTORY) == 0) {
+        const struct inventory nothing = {.count = 0};
+        struct bytes bytes = {0};
+        bytes_put_u64(&bytes,
+                      (uint64_t)(1e9 * coordinator->clocks[host_of(coordinator, job->agents[0])]));
+        inventory_encode(&nothing, &bytes);
+        outcome->size = bytes.size;
+        outcome->result = calloc(bytes.size + 1, 1);
+        assert_non_null(outcome->result);
+        memcpy(outcome->result, bytes.data, bytes.size);
+        bytes_free(&bytes);
+        return;
+    }
     json_t *document = pairs_exchange(coordinator, job);
     outcome->result = json_dumps(document, 0);
     assert_non_null(outcome->result);
@@ -185,7 +199,7 @@ static struct coordinator fleet;
 static struct acceptance fleet_open(int hosts)
 {
     static const struct job job = {.transports_text = "tcp"};
-    static const struct accept_options asked = {.quick = false};
+    static const struct accept_options asked = {.false_alarms = FALSE_ALARMS};
     static char names[HOSTS_MOST][8];
     static const char *labels[HOSTS_MOST];
     fleet = (struct coordinator){.share = 1, .congested = -1};
@@ -380,6 +394,36 @@ static void errors_are_found_and_congestion_is_kept(void **state)
     fleet_close(&acceptance);
 }
 
+/* ---- clocks ---- */
+
+/* Beside the median of all; of two hosts each beside the other. */
+static void a_clock_that_is_far_off_is_told(void **state)
+{
+    (void)state;
+    static const double now = 1.7e9;
+    static const double off[][4] = {
+        {0, 14, -14, 1}, {0, -11.4 * 3600, 1, 90}, {0, 14, 0, 0}, {5, 20.5, 0, 0}};
+    static const int hosts[] = {4, 4, 2, 2};
+    static const char *const texts[4][2] = {
+        {NULL, NULL},
+        {"h1: its clock is 11.4 h behind that of the median host: set it, by NTP or PTP",
+         "h3: its clock is 1.5 min ahead of that of the median host: set it, by NTP or PTP"},
+        {NULL, NULL},
+        {"h1: its clock is 15.5 s ahead of that of the other host: set it, by NTP or PTP", NULL}};
+    for (int i = 0; i < 4; i++) {
+        struct acceptance acceptance = fleet_open(hosts[i]);
+        struct stage_result result = {.stage = STAGE_INVENTORY};
+        int count = 0;
+        for (int h = 0; h < hosts[i]; h++)
+            fleet.clocks[h] = now + off[i][h];
+        assert_int_equal(inventory_run(&acceptance, &result), STATUS_OK);
+        for (; count < 2 && texts[i][count]; count++)
+            assert_string_equal(acceptance.findings.items[count].text, texts[i][count]);
+        assert_int_equal(acceptance.findings.count, count);
+        fleet_close(&acceptance);
+    }
+}
+
 /* ---- faults that come and go ---- */
 
 static void check_findings(const struct acceptance *acceptance, const char *const *texts, int count)
@@ -387,6 +431,46 @@ static void check_findings(const struct acceptance *acceptance, const char *cons
     assert_int_equal(acceptance->findings.count, count);
     for (int i = 0; i < count; i++)
         assert_string_equal(acceptance->findings.items[i].text, texts[i]);
+}
+
+/* Not for what was sent again, and not where all hosts count them. */
+static void packets_that_arrive_twice_are_told(void **state)
+{
+    (void)state;
+    enum { HOSTS = 5 };
+    static const struct {
+        uint64_t resent, sent, came;
+    } counted[3][HOSTS] = {
+        {{5, 3, 0}, {900, 950, 90}, {0, 0, 0}, {2, 1, 8}, {0, 0, 0}},
+        {{5, 3, 0}, {9, 509, 30}, {0, 0, 600}, {2, 1, 8}, {0, 0, 0}},
+        {{0, 300, 300}, {0, 350, 400}, {0, 400, 350}, {0, 410, 310}, {0, 390, 0}}};
+    static const char *const texts[2] = {
+        "h2: 600 of the packets for it came twice, and were not sent again (the fleet's median: "
+        "8): "
+        "a switch, bridge or mirror port on its way doubles them",
+        "h1: 500 of the packets that it sent came twice, and were not sent again (the fleet's "
+        "median: 0): a switch, bridge or mirror port on its way doubles them"};
+    for (int i = 0; i < 3; i++) {
+        struct acceptance acceptance = fleet_open(HOSTS);
+        for (int look = 0; look < 2; look++) {
+            for (int h = 0; h < HOSTS; h++) {
+                counts_clear(h);
+                counts(h, "host", "tcp_RetransSegs", COUNTER_CONGESTED,
+                       1 + (look ? counted[i][h].resent : 0));
+                counts(h, "host", "tcp_TCPDSACKRecv", COUNTER_CONGESTED,
+                       1 + (look ? counted[i][h].sent : 0));
+                counts(h, "host", "tcp_TCPDSACKOldSent", COUNTER_CONGESTED,
+                       1 + (look ? counted[i][h].came : 0));
+            }
+            assert_int_equal(counting_look(&acceptance, STAGE_PAIRS), STATUS_OK);
+        }
+        doubles_judge(&acceptance);
+        check_findings(&acceptance, texts, i == 1 ? 2 : 0);
+        for (int h = 0; h < HOSTS; h++)
+            device_changes_free(&fleet.now[h]);
+        counting_free(&acceptance);
+        fleet_close(&acceptance);
+    }
 }
 
 /* Over all stages, each interface by itself: once is a suspect. */
@@ -551,6 +635,8 @@ int main(void)
         cmocka_unit_test(a_host_that_stands_still_is_named),
         cmocka_unit_test(the_host_of_rank_0_is_named_for_all_others),
         cmocka_unit_test(pairs_are_compared_with_themselves),
+        cmocka_unit_test(a_clock_that_is_far_off_is_told),
+        cmocka_unit_test(packets_that_arrive_twice_are_told),
         cmocka_unit_test(congestion_that_passes_is_not_told),
         cmocka_unit_test(switch_that_is_congested_is_named),
         cmocka_unit_test(errors_are_found_and_congestion_is_kept),
