@@ -722,7 +722,9 @@ static enum status pairs_go(struct pairing *pairing, struct stage_result *result
 enum status pairs_run(struct acceptance *acceptance, struct stage_result *result)
 {
     int hosts = acceptance->roster->host_count;
-    int rounds = acceptance->asked->all_pairs ? rounds_all(hosts) : rounds_enough(hosts);
+    int rounds = rounds_enough(hosts), all = rounds_all(hosts);
+    if (acceptance->asked->all_pairs && all > rounds)
+        rounds = all;
     struct pairing pairing = {
         .acceptance = acceptance,
         .jobs = {.acceptance = acceptance},

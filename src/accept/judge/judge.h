@@ -395,12 +395,12 @@ struct rounds; /* a plan */
 int rounds_all(int hosts);
 
 /* So many rounds that each host meets log2(hosts) others, and at least 7, or all others of a small
- * fleet. log2(hosts) rounds of random matchings join all hosts by short paths. The median of 7
+ * fleet, so often that it has 6 readings: fewer than 5 hosts have their spread from repetition. log2(hosts) rounds of random matchings join all hosts by short paths. The median of 7
  * readings stands up to 3 that are disturbed or have a faulty partner; with 3 partners, a fault
  * that shows now and then is often not seen (make fleets). One more where a host sits out. */
 int rounds_enough(int hosts);
 
-/* A plan of `count` rounds, at most rounds_all(hosts), of hosts from 0, hosts > 0. The same seed
+/* A plan of `count` rounds of hosts from 0, hosts > 0: behind rounds_all(hosts) it begins again. The same seed
  * makes the same plan. */
 struct rounds *rounds_plan(int hosts, int count, uint64_t seed);
 void rounds_free(struct rounds *rounds); /* NULL is allowed */

@@ -6,6 +6,7 @@
 #include "base/numbers.h"
 
 #define PARTNERS_LEAST 7
+#define READINGS_LEAST 6 /* of a host in a series: what differs among fewer tells of no spread */
 
 struct rounds {
     struct arena *memory; /* of all that follows */
@@ -28,8 +29,10 @@ int rounds_enough(int hosts)
     int partners = log2_up(hosts);
     if (partners < PARTNERS_LEAST)
         partners = PARTNERS_LEAST;
-    int rounds = partners + hosts % 2;
-    return rounds < rounds_all(hosts) ? rounds : rounds_all(hosts);
+    int rounds = partners + hosts % 2, all = rounds_all(hosts);
+    if (rounds < all || hosts < 2)
+        return rounds < all ? rounds : all;
+    return (READINGS_LEAST + hosts - 2) / (hosts - 1) * all;
 }
 
 struct rounds *rounds_plan(int hosts, int count, uint64_t seed)
@@ -52,7 +55,7 @@ struct rounds *rounds_plan(int hosts, int count, uint64_t seed)
     random_shuffle(rounds->turn, turning, &seed);
     for (int p = 0; p < places; p++)
         rounds->place[rounds->host[p]] = p;
-    for (int r = 0; r < count; r++)
+    for (int r = 0; r < count && r < turning; r++)
         rounds->chosen[rounds->turn[r]] = true;
     return rounds;
 }
@@ -111,7 +114,7 @@ int rounds_pairs(const struct rounds *rounds, int round, const bool *present,
 {
     int count = 0, left = 0;
     for (int p = 0; p <= rounds->turning; p++) {
-        int opposite = place_opposite(rounds, p, rounds->turn[round]);
+        int opposite = place_opposite(rounds, p, rounds->turn[round % rounds->turning]);
         int a = rounds->host[p], b = rounds->host[opposite];
         if (!is_present(rounds, a, present))
             continue;

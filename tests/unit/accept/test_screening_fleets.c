@@ -285,6 +285,19 @@ static void test_now_and_then(void **state)
     assert_true(tally.alarms <= 0.04 * tally.runs);
 }
 
+/* A few hosts meet again and again: what differs among 3 or 4 of them tells of no spread. */
+static void test_few_hosts(void **state)
+{
+    (void)state;
+    for (int hosts = 3; hosts <= 5; hosts++) {
+        struct tally_of_runs tally = sample((struct fleet_kind){hosts, 1, 0}, 20);
+        print_message("%d hosts: %d of %d named, %d of %d runs with a false alarm\n", hosts,
+                      tally.named, tally.faults, tally.alarms, tally.runs);
+        assert_true(tally.named >= (hosts == 3 ? 0.9 : 0.95) * tally.faults);
+        assert_true(tally.alarms <= 0.03 * tally.runs);
+    }
+}
+
 /* Half of the hosts send or receive slowly: most partners of a good host may be slow. Without them the
  * lower median of its readings, and the fleet's median, are those of slow hosts. */
 static void test_half(void **state)
@@ -343,7 +356,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_faulty_fleets),  cmocka_unit_test(test_switches),
         cmocka_unit_test(test_now_and_then),   cmocka_unit_test(test_large_fleet),
         cmocka_unit_test(test_healthy_fleets), cmocka_unit_test(test_half),
-        cmocka_unit_test(test_many),
+        cmocka_unit_test(test_few_hosts),      cmocka_unit_test(test_many),
     };
     if (argc == 1)
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -40,12 +40,13 @@ static int meet(struct meetings *meetings, const struct rounds *rounds, int roun
     return count;
 }
 
-static int partners_of(const struct meetings *meetings, int host)
+/* With each it has met `times` times. */
+static int partners_of(const struct meetings *meetings, int host, int times)
 {
     int partners = 0;
     for (int other = 0; other < meetings->hosts; other++) {
-        assert_true(meetings->met[host][other] <= 1);
-        partners += meetings->met[host][other];
+        assert_true(meetings->met[host][other] == 0 || meetings->met[host][other] == times);
+        partners += meetings->met[host][other] > 0;
     }
     return partners;
 }
@@ -68,7 +69,7 @@ static void test_all_pairs(void **state)
         for (int r = 0; r < rounds_all(hosts); r++)
             assert_int_equal(meet(&meetings, rounds, r, present), hosts / 2);
         for (int h = 0; h < hosts; h++)
-            assert_int_equal(partners_of(&meetings, h), hosts - 1);
+            assert_int_equal(partners_of(&meetings, h, 1), hosts - 1);
         rounds_free(rounds);
     }
     assert_int_equal(rounds_all(1), 0);
@@ -84,16 +85,20 @@ static void test_enough_pairs(void **state)
     for (int hosts = 2; hosts <= HOSTS_MOST; hosts++) {
         struct meetings meetings = {.hosts = hosts};
         int count = rounds_enough(hosts), least = hosts - 1 < 7 ? hosts - 1 : 7;
+        int times = count > rounds_all(hosts) ? count / rounds_all(hosts) : 1;
         struct rounds *rounds = rounds_plan(hosts, count, (uint64_t)hosts);
         for (int r = 0; r < count; r++)
             meet(&meetings, rounds, r, present);
         for (int h = 0; h < hosts; h++)
-            assert_in_range(partners_of(&meetings, h), least, count);
+            assert_in_range(partners_of(&meetings, h, times), least, count);
+        assert_true(least * times >= 6 && least * (times - 1) < 6);
         rounds_free(rounds);
     }
-    assert_int_equal(rounds_enough(2), 1);
-    assert_int_equal(rounds_enough(3), 3);
-    assert_int_equal(rounds_enough(4), 3);
+    assert_int_equal(rounds_enough(1), 0);
+    assert_int_equal(rounds_enough(2), 6);
+    assert_int_equal(rounds_enough(3), 9);
+    assert_int_equal(rounds_enough(4), 6);
+    assert_int_equal(rounds_enough(7), 7);
     assert_int_equal(rounds_enough(64), 7);
     assert_int_equal(rounds_enough(9), 8);
     assert_int_equal(rounds_enough(4096), 12);
@@ -116,7 +121,7 @@ static void test_hosts_leave(void **state)
         assert_in_range(pairs, here / 2 - 1, here / 2);
     }
     for (int h = 0; h < hosts; h++)
-        partners_of(&meetings, h);
+        partners_of(&meetings, h, 1);
     rounds_free(rounds);
     /* All pairs of the hosts that stay, none twice. */
     struct meetings all = {.hosts = 8};
@@ -126,7 +131,7 @@ static void test_hosts_leave(void **state)
     for (int r = 0; r < 7; r++)
         meet(&all, rounds, r, present);
     for (int h = 2; h < 8; h++)
-        assert_int_equal(partners_of(&all, h), 5);
+        assert_int_equal(partners_of(&all, h, 1), 5);
     memset(present, 0, sizeof present);
     assert_int_equal(meet(&meetings, rounds, 0, present), 0);
     rounds_free(rounds);
