@@ -44,6 +44,8 @@ struct coordinator {
     struct splits splits;
     struct device_changes now[HOSTS_MOST]; /* what each host has counted, */
     double clocks[HOSTS_MOST];             /* and its clock, seconds */
+    bool pairs;                            /* jobs are those of pairs: */
+    int checked;                           /* so many of them check each iteration */
 };
 
 static int host_of(const struct coordinator *coordinator, int agent)
@@ -145,7 +147,9 @@ static void job_run(struct coordinator *coordinator, const struct fleet_job *job
         bytes_free(&bytes);
         return;
     }
-    json_t *document = pairs_exchange(coordinator, job);
+    json_t *document = coordinator->pairs ? json_pack("{s:s, s:[]}", "status", "ok", "results")
+                                          : pairs_exchange(coordinator, job);
+    coordinator->checked += strstr(job->command, " -c all ") != NULL;
     outcome->result = json_dumps(document, 0);
     assert_non_null(outcome->result);
     outcome->size = strlen(outcome->result);
@@ -394,6 +398,24 @@ static void errors_are_found_and_congestion_is_kept(void **state)
     fleet_close(&acceptance);
 }
 
+/* ---- pairs ---- */
+
+/* Data may be altered now and then: each iteration is checked, in both jobs of a pair. */
+static void each_iteration_of_a_pair_is_checked(void **state)
+{
+    (void)state;
+    struct acceptance acceptance = fleet_open(4);
+    struct pair_jobs jobs = {.acceptance = &acceptance};
+    const struct host_pair pairs[] = {{.a = 0, .b = 3}, {.a = 2, .b = 1}};
+    fleet.pairs = true;
+    acceptance.rails.count = 1;
+    assert_int_equal(pair_jobs_run(&jobs, STAGE_PAIRS, pairs, 2, 1), STATUS_OK);
+    assert_int_equal(fleet.checked, 2 * 2);
+    failed_jobs_free(&jobs.failed);
+    free(acceptance.readings.items);
+    fleet_close(&acceptance);
+}
+
 /* ---- clocks ---- */
 
 /* Beside the median of all; of two hosts each beside the other. */
@@ -635,6 +657,7 @@ int main(void)
         cmocka_unit_test(a_host_that_stands_still_is_named),
         cmocka_unit_test(the_host_of_rank_0_is_named_for_all_others),
         cmocka_unit_test(pairs_are_compared_with_themselves),
+        cmocka_unit_test(each_iteration_of_a_pair_is_checked),
         cmocka_unit_test(a_clock_that_is_far_off_is_told),
         cmocka_unit_test(packets_that_arrive_twice_are_told),
         cmocka_unit_test(congestion_that_passes_is_not_told),
