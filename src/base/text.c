@@ -30,6 +30,24 @@ void text_add(struct text *text, const char *format, ...)
     text->used += (size_t)length < left ? (size_t)length : left - 1;
 }
 
+const char *time_text(double seconds, char text[TIME_TEXT_MOST])
+{
+    static const struct {
+        const char *name;
+        double seconds, least; /* from `least` on it is the unit */
+    } units[] = {
+        {"us", 1e-6, 0}, {"ms", 1e-3, 1e-3}, {"s", 1, 1}, {"min", 60, 600}, {"h", 3600, 7200}};
+    int last = sizeof units / sizeof units[0] - 1;
+    while (last > 0 && seconds < 0.9995 * units[last].least) /* which rounds to 1 of it */
+        last--;
+    double value = seconds / units[last].seconds;
+    int decimals = value >= 99.95 ? 0 : value >= 9.995 ? 1 : value >= 0.9995 ? 2 : 3;
+    if (!(seconds > 0))
+        return strcpy(text, seconds == 0 ? "0 s" : "-");
+    snprintf(text, TIME_TEXT_MOST, "%.*f %s", decimals, value, units[last].name);
+    return text;
+}
+
 /*
  * A list of ranks, for a sentence.
  */

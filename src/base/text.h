@@ -32,6 +32,11 @@ static inline const char *plural(long long count)
     return count == 1 ? "" : "s";
 }
 
+/* A time with its unit, in three significant digits: "272 us", "1.23 ms", "17.3 s", "20.6 min",
+ * "2.50 h". "-": it is negative, or a NAN. Returns `text`. */
+#define TIME_TEXT_MOST 24
+const char *time_text(double seconds, char text[TIME_TEXT_MOST]);
+
 /* ---- A list of ranks, for a sentence. */
 
 #define RANK_LIST_MOST 200 /* bytes of the longest list, with its 0 */

@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <math.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -57,9 +58,38 @@ static void test_texts(void **state)
         expect_text(length, length < 8);
 }
 
+/* Three digits, also where a time rounds up to the next unit. */
+static void test_times(void **state)
+{
+    (void)state;
+    static const struct {
+        double seconds;
+        const char *text;
+    } times[] = {{0, "0 s"},
+                 {2.5e-7, "0.250 us"},
+                 {9.996e-6, "10.0 us"},
+                 {2.724e-4, "272 us"},
+                 {9.994e-4, "999 us"},
+                 {9.996e-4, "1.00 ms"},
+                 {0.01234, "12.3 ms"},
+                 {0.9996, "1.00 s"},
+                 {17.26, "17.3 s"},
+                 {599, "599 s"},
+                 {600, "10.0 min"},
+                 {1234, "20.6 min"},
+                 {7199, "2.00 h"},
+                 {9000, "2.50 h"},
+                 {4e5, "111 h"},
+                 {-1, "-"},
+                 {NAN, "-"}};
+    char text[TIME_TEXT_MOST];
+    for (size_t i = 0; i < sizeof times / sizeof times[0]; i++)
+        assert_string_equal(time_text(times[i].seconds, text), times[i].text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_rank_lists),
-                                       cmocka_unit_test(test_texts)};
+                                       cmocka_unit_test(test_times), cmocka_unit_test(test_texts)};
     return cmocka_run_group_tests_name("text", tests, NULL, NULL);
 }
