@@ -22,6 +22,7 @@
 struct accept_printer {
     struct accept_report report; /* first: the hooks get it */
     const struct request *request;
+    struct accept_origin origin;
     FILE *table;
     bool on_terminal, running_shown;
     bool json_failed;   /* it cannot be written, and is not tried again */
@@ -46,7 +47,7 @@ static void json_keep(struct accept_printer *printer, const struct acceptance *a
     bool last = status != NULL;
     if (!path || (!last && strcmp(path, "-") == 0) || printer->json_failed)
         return;
-    json_t *document = accept_json(acceptance, printer->request, status);
+    json_t *document = accept_json(acceptance, &printer->origin, status);
     enum status written = document ? json_put(document, path)
                                    : fail(STATUS_ERROR, "out of memory for the JSON report");
     json_decref(document);
@@ -60,7 +61,7 @@ static enum status html_write(const struct accept_printer *printer,
     const char *path = printer->request->files.html, *name = "of this allocation";
     if (!path)
         return STATUS_OK;
-    json_t *document = accept_json(acceptance, printer->request, &status);
+    json_t *document = accept_json(acceptance, &printer->origin, &status);
     enum status written = document ? page_write(&document, &name, 1, path)
                                    : fail(STATUS_ERROR, "out of memory for the page %s", path);
     json_decref(document);
@@ -169,14 +170,17 @@ static enum status accept_ranks(const struct agents_command *command)
     bool aside = outputs_take_standard(request, FOR_ACCEPT);
     options_pass(command->line, request, 1u << GROUP_LINKS, &kind_transport,
                  options); /* a job may have its own */
-    struct accept_printer printer = {.report = {.begin = printer_begin,
-                                                .running = printer_running,
-                                                .stage = printer_stage,
-                                                .rotation = printer_rotation,
-                                                .end = printer_end},
-                                     .request = request,
-                                     .table = aside ? stderr : stdout,
-                                     .on_terminal = terminal_line_possible()};
+    struct accept_printer printer = {
+        .report = {.begin = printer_begin,
+                   .running = printer_running,
+                   .stage = printer_stage,
+                   .rotation = printer_rotation,
+                   .end = printer_end},
+        .request = request,
+        .origin = {.request = request, .date = time(NULL), .began = clock_seconds()},
+        .table = aside ? stderr : stdout,
+        .on_terminal = terminal_line_possible()};
+    command_line_put(command->line, request, printer.origin.command_line);
     struct accept_arguments arguments = {.job = &request->job,
                                          .asked = &request->accept,
                                          .options = options,

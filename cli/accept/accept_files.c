@@ -4,6 +4,7 @@
 #include "cli/accept/internal.h"
 
 #include "accept/judge/judge.h"
+#include "base/clock.h"
 #include "base/host_list.h"
 #include "base/io/io.h"
 #include "base/log.h"
@@ -27,7 +28,7 @@ char *accept_host_list(const struct acceptance *acceptance, enum health health)
 {
     int hosts = acceptance->roster->host_count, count = 0;
     const char **names = new_array((size_t)hosts, sizeof *names);
-    enum health *healths = findings_healths(&acceptance->findings, hosts);
+    enum health *healths = acceptance_healths(acceptance);
     for (int h = 0; h < hosts; h++)
         if (healths[h] == health && has_name(acceptance, h))
             names[count++] = acceptance->labels[h];
@@ -66,21 +67,21 @@ static const struct found *host_finding(const struct acceptance *acceptance, int
     return worst;
 }
 
-void accept_drain_print(FILE *out, const struct acceptance *acceptance, const char *before)
+bool accept_drain_line(const struct acceptance *acceptance, int host, char line[DRAIN_LINE_MOST])
 {
-    for (int h = 0; h < acceptance->roster->host_count; h++) {
-        const struct found *found = host_finding(acceptance, h);
-        if (!found || !has_name(acceptance, h))
-            continue;
-        const char *name = acceptance->labels[h], *text = found->text;
-        size_t length = strlen(name);
-        if (strncmp(text, name, length) == 0 && text[length] == ':')
-            text += length + 2; /* Slurm names it */
-        fprintf(out, "%sscontrol update NodeName=%s State=DRAIN Reason=\"cctest: ", before, name);
-        for (int i = 0; text[i] && i < REASON_MOST; i++)
-            fputc(strchr("\"\\`$", text[i]) ? '\'' : text[i], out);
-        fputs("\"\n", out);
-    }
+    const struct found *found = host_finding(acceptance, host);
+    if (!found || !has_name(acceptance, host))
+        return false;
+    const char *name = acceptance->labels[host], *why = found->text;
+    size_t length = strlen(name);
+    struct text text = text_in(line, DRAIN_LINE_MOST);
+    if (strncmp(why, name, length) == 0 && why[length] == ':')
+        why += length + 2; /* Slurm names it */
+    text_add(&text, "scontrol update NodeName=%s State=DRAIN Reason=\"cctest: ", name);
+    for (int i = 0; why[i] && i < REASON_MOST; i++)
+        text_add(&text, "%c", strchr("\"\\`$", why[i]) ? '\'' : why[i]);
+    text_add(&text, "\"");
+    return true;
 }
 
 /* ---- JUnit ---- */
@@ -93,6 +94,16 @@ static bool is_failure_of(const struct found *found, int host)
     return host == FLEET
                ? found->host < 0 && found->status != STATUS_OK
                : found->health >= HEALTH_SUSPECT && (found->host == host || found->peer == host);
+}
+
+/* "cable: reseat or replace ..." */
+static void action_put(FILE *out, const struct found *found)
+{
+    const char *advice = found_advice(found->kind);
+    if (!advice)
+        return;
+    fprintf(out, "%s: ", action_words[found_action(found->kind)]);
+    markup_put(out, advice);
 }
 
 /* What a stage found of a host: its failures; of the links that it is an end of, too. */
@@ -110,7 +121,9 @@ static int case_failures(FILE *out, const struct acceptance *acceptance, enum ac
         fprintf(out, "      <failure type=\"%s\" message=\"",
                 host == FLEET ? status_word(found->status) : health_words[found->health]);
         markup_put(out, found->text);
-        fputs("\"/>\n", out);
+        fputs("\">", out);
+        action_put(out, found);
+        fputs("</failure>\n", out);
     }
     return failures;
 }
@@ -156,7 +169,7 @@ static void suite_put(FILE *out, const struct acceptance *acceptance,
 {
     int hosts = acceptance->roster->host_count, failed = 0, skipped = 0;
     int first = case_failures(NULL, acceptance, result->stage, FLEET) > 0 ? FLEET : 0;
-    enum health *healths = findings_healths(&acceptance->findings, hosts);
+    enum health *healths = acceptance_healths(acceptance);
     for (int h = first; h < hosts; h++) {
         failed += case_failures(NULL, acceptance, result->stage, h) > 0;
         skipped += case_skipped(acceptance, result, healths, h) != NULL;
@@ -184,7 +197,7 @@ static enum status junit_put(const struct acceptance *acceptance, FILE *out)
 bool accept_any(const struct acceptance *acceptance, enum health health)
 {
     int hosts = acceptance->roster->host_count;
-    enum health *healths = findings_healths(&acceptance->findings, hosts);
+    enum health *healths = acceptance_healths(acceptance);
     bool any = false;
     for (int h = 0; h < hosts; h++)
         any |= healths[h] == health;
@@ -206,7 +219,7 @@ static enum status file_write(const struct acceptance *acceptance, const char *p
 enum status accept_files_write(const struct acceptance *acceptance)
 {
     const struct accept_options *options = acceptance->asked;
-    bool whole = !acceptance->ended_early;
+    bool whole = acceptance->judged;
     const char *made = whole ? options->write_profile : NULL;
     if (made && !accept_any(acceptance, HEALTH_GOOD)) {
         say("the profile %s is not written: no host is good", made);
@@ -252,7 +265,7 @@ static json_t *hosts_json(const struct acceptance *acceptance)
 {
     json_t *hosts = json_array();
     int count = acceptance->roster ? acceptance->roster->host_count : 0;
-    enum health *healths = findings_healths(&acceptance->findings, count);
+    enum health *healths = acceptance_healths(acceptance);
     for (int h = 0; h < count; h++) {
         const struct fleet_host *host = &acceptance->roster->hosts[h];
         json_t *agents = json_array();
@@ -352,19 +365,28 @@ static json_t *reason_json(const struct found *found)
                      reason->threshold, "compared_with", references[reason->reference]);
 }
 
+/* What to do about a finding; null: nothing that follows from it. */
+static json_t *action_json(const struct found *found)
+{
+    const char *advice = found_advice(found->kind);
+    return advice ? json_pack("{s:s, s:s}", "name", action_words[found_action(found->kind)],
+                              "sentence", advice)
+                  : json_null();
+}
+
 static json_t *findings_json(const struct findings *findings)
 {
     json_t *all = json_array();
     for (int i = 0; i < findings->count; i++) {
         const struct found *found = &findings->items[i];
         json_array_append_new(
-            all, json_pack("{s:s, s:s, s:o, s:o, s:s, s:s, s:o, s:i, s:i}", "stage",
+            all, json_pack("{s:s, s:s, s:o, s:o, s:s, s:s, s:o, s:o, s:i, s:i}", "stage",
                            accept_stage_names[found->stage], "health", health_words[found->health],
                            "host", found->host < 0 ? json_null() : json_integer(found->host),
                            "peer", found->peer < 0 ? json_null() : json_integer(found->peer),
-                           "status", status_word(found->status), "message", found->text, "reason",
-                           reason_json(found), "rotation", found->rotation, "rotations",
-                           found->rotations));
+                           "status", status_word(found->status), "message", found->text, "action",
+                           action_json(found), "reason", reason_json(found), "rotation",
+                           found->rotation, "rotations", found->rotations));
     }
     return all;
 }
@@ -377,7 +399,7 @@ static json_t *finite_json(double number)
 /* Null: not all stages ran. */
 static json_t *missed_json(const struct acceptance *acceptance)
 {
-    if (!acceptance->roster || acceptance->ended_early)
+    if (!acceptance->judged)
         return json_null();
     struct missed missed = missed_by(acceptance);
     return json_pack("{s:o, s:o, s:o, s:o, s:f, s:f}", "host_bandwidth_share",
@@ -398,16 +420,41 @@ static json_t *errors_json(void)
     return errors;
 }
 
-json_t *accept_json(const struct acceptance *acceptance, const struct request *request,
+/* The lines that take bad hosts out of Slurm. */
+static json_t *drain_json(const struct acceptance *acceptance)
+{
+    json_t *lines = json_array();
+    for (int h = 0; acceptance->roster && h < acceptance->roster->host_count; h++) {
+        char line[DRAIN_LINE_MOST];
+        if (accept_drain_line(acceptance, h, line))
+            json_array_append_new(lines, json_string(line));
+    }
+    return lines;
+}
+
+/* "2026-11-29T05:38:04Z" */
+static json_t *date_json(time_t date)
+{
+    char text[40] = "";
+    struct tm fields;
+    if (gmtime_r(&date, &fields))
+        strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &fields);
+    return json_string(text);
+}
+
+json_t *accept_json(const struct acceptance *acceptance, const struct accept_origin *origin,
                     const enum status *status)
 {
     json_t *document = json_document();
     if (!document)
         return NULL;
+    json_object_set_new(document, "command_line", json_string(origin->command_line));
+    json_object_set_new(document, "began", date_json(origin->date));
+    json_object_set_new(document, "seconds", json_real(clock_seconds() - origin->began));
     json_object_set_new(document, "command", json_string("accept"));
     json_object_set_new(document, "status", json_string(status ? status_word(*status) : "running"));
     json_object_set_new(document, "bootstrap", json_string(acceptance->bootstrap));
-    json_object_set_new(document, "options", json_options(request, FOR_ACCEPT));
+    json_object_set_new(document, "options", json_options(origin->request, FOR_ACCEPT));
     json_object_set_new(document, "hosts", hosts_json(acceptance));
     json_object_set_new(document, "stages", stages_json(acceptance));
     json_object_set_new(document, "counters", counters_json(acceptance));
@@ -417,7 +464,8 @@ json_t *accept_json(const struct acceptance *acceptance, const struct request *r
                     acceptance->rotations ? acceptance->rotations : json_null());
     json_object_set_new(document, "findings", findings_json(&acceptance->findings));
     json_object_set_new(document, "could_have_missed",
-                        status ? missed_json(acceptance) : json_null());
+                        missed_json(acceptance));
+    json_object_set_new(document, "drain", drain_json(acceptance));
     json_object_set_new(document, "errors", errors_json());
     return document;
 }

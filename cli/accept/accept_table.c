@@ -17,7 +17,7 @@ void accept_table_begin(FILE *out, const struct acceptance *acceptance)
     int agents = acceptance->roster->ranks, hosts = acceptance->roster->host_count;
     fprintf(out, "# cctest %s accept, %d agent%s on %d host%s, bootstrap %s\n", CCTEST_VERSION,
             agents, plural(agents), hosts, plural(hosts), acceptance->bootstrap);
-    fprintf(out, "#\n# %-10s %-9s %8s  %s\n", "stage", "state", "seconds", "result");
+    fprintf(out, "#\n# %-10s %-9s %8s  %s\n", "stage", "state", "time", "result");
     fflush(out);
 }
 
@@ -53,9 +53,11 @@ static void failed_jobs_print(FILE *out, const struct acceptance *acceptance, co
 void accept_table_stage(FILE *out, const struct acceptance *acceptance)
 {
     const struct stage_result *result = &acceptance->stages[acceptance->stage_count - 1];
-    fprintf(out, "  %-10s %-9s %8.1f  %s%s%s\n", accept_stage_names[result->stage],
-            state_words[result->state], result->seconds, result->text,
-            result->text[0] && result->why[0] ? "; " : "", result->why);
+    char seconds[TIME_TEXT_MOST];
+    fprintf(out, "  %-10s %-9s %8s  %s%s%s\n", accept_stage_names[result->stage],
+            state_words[result->state],
+            result->state == STAGE_LEFT_OUT ? "-" : time_text(result->seconds, seconds),
+            result->text, result->text[0] && result->why[0] ? "; " : "", result->why);
     if (acceptance->job->bootstrap.verbosity > 0)
         failed_jobs_print(out, acceptance, result->jobs);
     fflush(out);
@@ -64,8 +66,9 @@ void accept_table_stage(FILE *out, const struct acceptance *acceptance)
 void accept_table_rotation(FILE *out, const struct acceptance *acceptance, int number,
                            double seconds)
 {
-    fprintf(out, "#   rotation %-3d %8.1f  %d findings so far\n", number, seconds,
-            acceptance->findings.count);
+    char text[TIME_TEXT_MOST];
+    fprintf(out, "#   rotation %-3d %8s  %d finding%s so far\n", number, time_text(seconds, text),
+            acceptance->findings.count, plural(acceptance->findings.count));
     fflush(out);
 }
 
@@ -77,6 +80,14 @@ static void rotations_print(FILE *out, const struct found *found)
     if (found->rotations > 0)
         fprintf(out, "%s in %d more rotations", found->rotation > 0 ? " and" : "; also",
                 found->rotations);
+}
+
+/* What to do about it. */
+static void action_print(FILE *out, const struct found *found)
+{
+    const char *advice = found_advice(found->kind);
+    if (advice)
+        fprintf(out, "             %s: %s\n", action_words[found_action(found->kind)], advice);
 }
 
 static int gravity_compare(const void *a, const void *b)
@@ -103,6 +114,7 @@ static void findings_print(FILE *out, const struct acceptance *acceptance)
                 sorted[i]->text);
         rotations_print(out, sorted[i]);
         fputc('\n', out);
+        action_print(out, sorted[i]);
     }
     if (findings->count > FINDINGS_MOST)
         fprintf(out, "# and %d more: --json has all\n", findings->count - FINDINGS_MOST);
@@ -128,22 +140,30 @@ static void hosts_print(FILE *out, const struct acceptance *acceptance, enum hea
     free(list);
 }
 
+static void drains_print(FILE *out, const struct acceptance *acceptance)
+{
+    char line[DRAIN_LINE_MOST];
+    for (int h = 0; h < acceptance->roster->host_count; h++)
+        if (accept_drain_line(acceptance, h, line))
+            fprintf(out, "# %s\n", line);
+}
+
 void accept_table_end(FILE *out, const struct acceptance *acceptance, enum status status)
 {
     if (acceptance->roster) {
         findings_print(out, acceptance);
         fprintf(out, "#\n");
-        if (acceptance->ended_early)
+        if (!acceptance->judged)
             fprintf(
                 out,
                 "# the run was ended early: hosts without a finding are not judged, and --good is "
                 "not written\n");
-        for (enum health health = acceptance->ended_early ? HEALTH_SUSPECT : HEALTH_GOOD;
+        for (enum health health = acceptance->judged ? HEALTH_GOOD : HEALTH_UNKNOWN;
              health <= HEALTH_BAD; health++)
             if (health != HEALTH_UNKNOWN || accept_any(acceptance, HEALTH_UNKNOWN))
                 hosts_print(out, acceptance, health);
-        accept_drain_print(out, acceptance, "# ");
-        if (!acceptance->ended_early)
+        drains_print(out, acceptance);
+        if (acceptance->judged)
             missed_print(out, acceptance);
         fprintf(out, "# status: %s\n", status_word(status));
     }

@@ -6,6 +6,7 @@
 
 #include <jansson.h>
 #include <stdio.h>
+#include <time.h>
 
 #include "accept/accept.h"
 #include "cli/options/options.h"
@@ -19,15 +20,25 @@ char *accept_host_list(const struct acceptance *acceptance, enum health health);
 /* Has any host this health? */
 bool accept_any(const struct acceptance *acceptance, enum health health);
 
-/* A line for each bad host that takes it out of Slurm, to copy:
+/* The line that takes a host out of Slurm, to copy; false: the host is not bad.
  * scontrol update NodeName=n17 State=DRAIN Reason="cctest: ..." */
-void accept_drain_print(FILE *out, const struct acceptance *acceptance, const char *before);
+#define DRAIN_LINE_MOST 512
+bool accept_drain_line(const struct acceptance *acceptance, int host, char line[DRAIN_LINE_MOST]);
 
 /* Writes the files that the options name, each of them also where another fails. */
 enum status accept_files_write(const struct acceptance *acceptance);
 
-/* All that is known: with `status` NULL the run goes on. A new reference; NULL: out of memory. */
-json_t *accept_json(const struct acceptance *acceptance, const struct request *request,
+/* What a run was asked, and when. */
+struct accept_origin {
+    const struct request *request;
+    char command_line[COMMAND_LINE_MOST]; /* as rank 0 got it */
+    time_t date;
+    double began; /* clock_seconds() then */
+};
+
+/* All that is known: with `status` NULL the run goes on, and no host is good yet. A new reference; NULL:
+ * out of memory. */
+json_t *accept_json(const struct acceptance *acceptance, const struct accept_origin *origin,
                     const enum status *status);
 
 /* ---- Prints an acceptance run for people: a line for each stage as it ends, then the

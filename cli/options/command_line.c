@@ -451,6 +451,39 @@ static bool is_off(const struct option_row *row, const struct request *request)
     return off;
 }
 
+/* A word as a shell takes it. */
+static void word_add(struct text *text, const char *word)
+{
+    if (word[0] &&
+        word[strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                          "-_.,:=/+@%")] == '\0') {
+        text_add(text, " %s", word);
+        return;
+    }
+    text_add(text, " '");
+    for (; *word; word++)
+        text_add(text, *word == '\'' ? "'\\''" : "%c", *word);
+    text_add(text, "'");
+}
+
+void command_line_put(const struct command_line *line, const struct request *request,
+                      char to[COMMAND_LINE_MOST])
+{
+    struct text text = text_in(to, COMMAND_LINE_MOST);
+    text_add(&text, "cctest");
+    for (int i = line->is_named; i < line->word_count; i++)
+        word_add(&text, line->words[i]);
+    for (const struct option_row *row = option_table; row->name; row++) {
+        const struct argument *argument = &line->arguments[row - option_table];
+        if (!(row->commands & line->command->bit) || argument->source <= SOURCE_DEFAULT ||
+            is_off(row, request))
+            continue;
+        text_add(&text, " --%s", row->name);
+        if (row->argument)
+            word_add(&text, argument->text);
+    }
+}
+
 void options_pass(const struct command_line *line, const struct request *request, unsigned groups,
                   const struct option_kind *except, char to[PASSED_TEXT_MOST])
 {

@@ -269,6 +269,12 @@ enum status outputs_probe(const struct request *request, unsigned command);
 void options_pass(const struct command_line *line, const struct request *request, unsigned groups,
                   const struct option_kind *except, char text[PASSED_TEXT_MOST]);
 
+#define COMMAND_LINE_MOST 4096
+
+/* Writes the command line for a shell, with what the environment gave. What does not fit is cut off. */
+void command_line_put(const struct command_line *line, const struct request *request,
+                      char text[COMMAND_LINE_MOST]);
+
 /* ---- From the texts of a command line to a job. ---- */
 
 /* Reads the texts in the order of the option table, checks them against each other and fills the

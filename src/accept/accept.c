@@ -39,8 +39,8 @@ static enum status start_run(struct acceptance *acceptance, struct stage_result 
     for (int j = 0; j < trials.count && status == STATUS_OK; j++) {
         int host = trial_host(&trials, j);
         if (trial_is_evidence(&trials, j))
-            stage_finds(acceptance, STAGE_START, host, HEALTH_BAD,
-                        outcome_status(trials.outcomes[j].outcome), "%s: %s",
+            stage_finds(acceptance, STAGE_START, outcome_kind(trials.outcomes[j].outcome), host,
+                        HEALTH_BAD, outcome_status(trials.outcomes[j].outcome), "%s: %s",
                         acceptance->labels[host], trials.outcomes[j].why);
     }
     if (status == STATUS_OK)
@@ -235,7 +235,7 @@ static enum status references_read(struct acceptance *acceptance)
     if (options->baseline)
         TRY(baseline_read(options->baseline, acceptance->labels, hosts, baseline));
     if (options->baseline && baseline->common < hosts)
-        stage_finds(acceptance, STAGE_START, -1, HEALTH_GOOD, STATUS_OK,
+        stage_finds(acceptance, STAGE_START, FOUND_NOTE, -1, HEALTH_GOOD, STATUS_OK,
                     "all: the earlier run %s knows %d of these %d hosts", options->baseline,
                     baseline->common, hosts);
     return STATUS_OK;
@@ -275,7 +275,7 @@ static void switches_judge(struct acceptance *acceptance)
     for (int s = 0; s < STAGE_SOAK; s++)
         if (acceptance->asked->stages & (1u << s))
             last = s;
-    stage_finds(acceptance, (enum accept_stage)last, -1, HEALTH_GOOD, STATUS_OK,
+    stage_finds(acceptance, (enum accept_stage)last, FOUND_NETWORK, -1, HEALTH_GOOD, STATUS_OK,
                 "all: all %d hosts that are bad or suspect are behind switch %.64s", count,
                 acceptance->leaves.name[common]);
 }
@@ -306,7 +306,7 @@ static void profile_judge(struct acceptance *acceptance)
         if (profile->asked[i] > 0 && !is_measured(acceptance, i))
             text_add(&text, "%s%s", keys[0] ? ", " : "", measured_numbers[i].key);
     if (keys[0])
-        stage_finds(acceptance, STAGE_START, -1, HEALTH_GOOD, STATUS_SLOW,
+        stage_finds(acceptance, STAGE_START, FOUND_NOTE, -1, HEALTH_GOOD, STATUS_SLOW,
                     "all: %s asks for %s, which no stage of this run has measured",
                     acceptance->asked->profile, keys);
 }
@@ -356,9 +356,10 @@ static enum status coordinate(const struct membership *membership,
         acceptance.roster = coordinator_roster(acceptance.coordinator);
         status = acceptance_run(&acceptance);
     }
-    acceptance.ended_early = status != STATUS_OK;
-    if (status == STATUS_OK) {
+    acceptance.judged = status == STATUS_OK;
+    if (acceptance.roster)
         losses_judge(&acceptance);
+    if (status == STATUS_OK) {
         carriers_judge(&acceptance);
         gaps_judge(&acceptance);
         doubles_judge(&acceptance);

@@ -97,6 +97,73 @@ void baseline_free(struct baseline *baseline); /* all zero is allowed */
 bool baseline_values(const struct baseline *baseline, const char *stage, const char *metric,
                      double *values, int hosts);
 
+/* ---- actions.c: what to do about a finding ---- */
+
+enum action {
+    ACTION_NONE,
+    ACTION_CABLE,
+    ACTION_RESEAT,
+    ACTION_REPLACE,
+    ACTION_FIRMWARE,
+    ACTION_RECONFIGURE,
+    ACTION_LOAD,
+    ACTION_DIAGNOSE,
+    ACTION_REBOOT,
+    ACTION_TAKE_OUT,
+    ACTION_SWITCH,
+    ACTIONS
+};
+extern const char *const action_words[ACTIONS]; /* "cable", "take-out"; NULL: ACTION_NONE */
+
+/* What was seen, as far as an action follows from it. */
+enum found_kind {
+    FOUND_NOTE, /* nothing is to be done */
+    /* Contact to a host. */
+    FOUND_LOST,
+    FOUND_ROOT_CUT, /* rank 0's host is there, and most others are lost to it */
+    FOUND_STOPPED,  /* a process did not run */
+    FOUND_UNHEARD,  /* no packet came through for a while */
+    FOUND_FAILED,   /* a worker ended, hung, or failed */
+    /* Links. */
+    FOUND_CARRIER, /* lost, or down */
+    FOUND_RATE,    /* negotiated below what it could be */
+    FOUND_LINK_ERRORS,
+    FOUND_LOSS,    /* of packets */
+    FOUND_DOUBLED, /* packets */
+    FOUND_MTU,     /* large packets vanish */
+    FOUND_SLOW_PORT,
+    FOUND_SLOW_PATH, /* between two hosts that are good with others */
+    FOUND_LATENCY,
+    FOUND_NETWORK, /* what many hosts share */
+    FOUND_WRONG_DATA,
+    /* Parts of a host. */
+    FOUND_PART, /* missing, or smaller than its like */
+    FOUND_MODEL,
+    FOUND_PCIE,
+    FOUND_NVLINK,
+    FOUND_MEMORY_ERRORS,
+    FOUND_HEAT,
+    FOUND_GPU_WAITS, /* for a reset */
+    FOUND_CROWDED,   /* others hold its memory */
+    FOUND_FIRMWARE,
+    FOUND_SETTING,
+    FOUND_CLOCK, /* of the day */
+    FOUND_ALL_MISS, /* all hosts miss a rate, a profile or an earlier run */
+    FOUND_NUMBER,   /* it does its own work slowly */
+    FOUND_DRIFT,
+    FOUND_KINDS
+};
+
+enum action found_action(enum found_kind kind);
+/* The action as a sentence without its end: "reseat the card, and look at its slot"; NULL: none. */
+const char *found_advice(enum found_kind kind);
+
+/* Of a fact that differs, or is not as a profile asks; NULL: the host lacks the part. */
+enum found_kind fact_kind(const struct inventory_fact *fact);
+/* Of what the devices of a host have counted that healthy ones do not: the gravest. FOUND_NOTE: it
+ * asks for nothing. */
+enum found_kind counters_kind(const struct device_changes *grown);
+
 /* ---- findings.c ---- */
 
 #define FOUND_TEXT_MOST 480
@@ -104,6 +171,7 @@ bool baseline_values(const struct baseline *baseline, const char *stage, const c
 
 struct found {
     enum accept_stage stage;
+    enum found_kind kind;
     enum health health;         /* that it makes of its hosts; HEALTH_GOOD: a note */
     int host, peer;             /* -1: the fleet as a whole; peer -1: the host alone */
     enum status status;         /* that it asks for: 1, 3, 4 or 5; STATUS_OK: a note */
@@ -131,6 +199,10 @@ struct findings {
  * before. */
 void findings_add(struct findings *findings, const struct found *found);
 void findings_free(struct findings *findings);
+
+/* The health of each host of a run as others may take it: good only once it is judged, else
+ * unknown. An array, which the caller frees. */
+enum health *acceptance_healths(const struct acceptance *acceptance);
 
 /* Negative: `a` is worse, by what it makes of its hosts, then by its status: wrong data outranks
  * slowness. 0: they are equal. */
@@ -322,7 +394,7 @@ struct acceptance {
     json_t *rotations; /* of the soak: their numbers; NULL: there is none */
     struct stage_result stages[ACCEPT_STAGES];
     int stage_count;  /* so far */
-    bool ended_early; /* not all stages ran, so no host is judged */
+    bool judged;      /* all stages ran: a host without a finding is good */
 };
 
 struct accept_arguments {

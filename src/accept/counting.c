@@ -29,7 +29,7 @@ static void growth_keep(struct acceptance *acceptance, enum accept_stage stage, 
 static void growth_note(struct acceptance *acceptance, enum accept_stage stage, int host,
                         struct device_changes *grown)
 {
-    struct found found = {.stage = stage, .host = host, .peer = -1};
+    struct found found = {.stage = stage, .kind = counters_kind(grown), .host = host, .peer = -1};
     struct text text = text_in(found.text, sizeof found.text);
     int named = 0;
     text_add(&text, "%s counted in stage %s: ", acceptance->labels[host],
@@ -53,7 +53,8 @@ static void failure_note(struct acceptance *acceptance, enum accept_stage stage,
 {
     if (++acceptance->uncounted[host] < LOOKS_MOST)
         return;
-    stage_finds(acceptance, stage, host, HEALTH_SUSPECT, outcome_status(trial->outcome),
+    stage_finds(acceptance, stage, FOUND_FAILED, host, HEALTH_SUSPECT,
+                outcome_status(trial->outcome),
                 "%s: its counters could not be read %d times, and are not asked again: %s",
                 acceptance->labels[host], LOOKS_MOST, trial->why);
 }
@@ -140,7 +141,7 @@ static void inventory_take(struct acceptance *acceptance, const struct trials *t
     acceptance->clocks[host] = 0;
     inventory_free(inventory);
     if (!failed || trial_is_evidence(trials, job))
-        stage_finds(acceptance, STAGE_INVENTORY, host, HEALTH_SUSPECT,
+        stage_finds(acceptance, STAGE_INVENTORY, FOUND_FAILED, host, HEALTH_SUSPECT,
                     failed ? outcome_status(trial->outcome) : STATUS_ERROR,
                     "%s: its inventory could not be taken: %s", acceptance->labels[host],
                     trial->why[0] ? trial->why : "what it sent is invalid");
@@ -200,8 +201,8 @@ static int clocks_judge(struct acceptance *acceptance)
             continue;
         duration_put(&text, fabs(ahead));
         wrong++;
-        stage_finds(acceptance, STAGE_INVENTORY, h, HEALTH_SUSPECT, STATUS_SLOW,
-                    "%s: its clock is %s %s that of %s: set it, by NTP or PTP",
+        stage_finds(acceptance, STAGE_INVENTORY, FOUND_CLOCK, h, HEALTH_SUSPECT, STATUS_SLOW,
+                    "%s: its clock is %s %s that of %s",
                     acceptance->labels[h], apart, ahead > 0 ? "ahead of" : "behind",
                     known > 2 ? "the median host" : "the other host");
     }
@@ -214,9 +215,9 @@ static void finding_report(struct acceptance *acceptance, const struct inventory
                                                     [SEVERITY_SUSPECT] = HEALTH_SUSPECT,
                                                     [SEVERITY_BAD] = HEALTH_BAD};
     bool blames = finding->host >= 0 && finding->severity != SEVERITY_NOTE;
-    stage_finds(acceptance, STAGE_INVENTORY, finding->host,
-                blames ? healths[finding->severity] : HEALTH_GOOD, blames ? STATUS_SLOW : STATUS_OK,
-                "%s", finding->text);
+    stage_finds(acceptance, STAGE_INVENTORY, blames ? fact_kind(finding->fact) : FOUND_NOTE,
+                finding->host, blames ? healths[finding->severity] : HEALTH_GOOD,
+                blames ? STATUS_SLOW : STATUS_OK, "%s", finding->text);
 }
 
 enum status inventory_run(struct acceptance *acceptance, struct stage_result *result)

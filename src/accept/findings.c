@@ -77,6 +77,15 @@ enum health *findings_healths(const struct findings *findings, int hosts)
     return healths;
 }
 
+enum health *acceptance_healths(const struct acceptance *acceptance)
+{
+    int hosts = acceptance->roster ? acceptance->roster->host_count : 0;
+    enum health *healths = findings_healths(&acceptance->findings, hosts);
+    for (int h = 0; h < hosts && !acceptance->judged; h++)
+        health_worsen(healths, hosts, h, HEALTH_UNKNOWN);
+    return healths;
+}
+
 int findings_compare(const struct found *a, const struct found *b)
 {
     if (a->health != b->health)
@@ -95,9 +104,11 @@ enum status findings_status(const struct findings *findings)
 /*
  * Hosts that are lost, as findings.
  */
-#define SILENT_LEAST 2 /* hosts that name rank 0's */
+#define SILENT_LEAST    2    /* hosts that name rank 0's */
+#define SILENT_TOGETHER 10.0 /* seconds between their losses: the longest silence of an agent */
 
-/* The finding for a host that is lost since the last call. */
+/* The finding for a host that is lost since the last call. Of one that is silent it shows at the
+ * end whether the fault is its own. */
 static void loss_find(struct acceptance *acceptance, int index)
 {
     const struct fleet_host *host = &acceptance->roster->hosts[index];
@@ -112,7 +123,12 @@ static void loss_find(struct acceptance *acceptance, int index)
     int root = acceptance->roster->agents[0].host;
     bool is_link = host->forged && root != index; /* either end of it, or what lies between */
     struct found found = {.stage = stage,
-                          .health = is_link ? HEALTH_SUSPECT : HEALTH_BAD,
+                          .kind = is_link        ? FOUND_WRONG_DATA
+                                  : host->silent ? FOUND_NOTE
+                                                 : FOUND_LOST,
+                          .health = is_link        ? HEALTH_SUSPECT
+                                    : host->silent ? HEALTH_UNKNOWN
+                                                   : HEALTH_BAD,
                           .host = index,
                           .peer = is_link ? root : -1,
                           .status = is_link ? STATUS_WRONG_DATA : STATUS_TIMEOUT,
@@ -135,53 +151,129 @@ void losses_find(struct acceptance *acceptance)
             loss_find(acceptance, h);
 }
 
-/* Did this host fall silent in this stage? */
-static bool is_silent_in(const struct fleet_host *host, const char *stage)
+/* The finding of a host's loss. */
+static struct found *loss_of(struct findings *findings, int host)
 {
-    return host->lost && host->silent && strcmp(host->stage, stage) == 0;
+    for (int i = 0; i < findings->count; i++)
+        if (findings->items[i].loss && findings->items[i].host == host)
+            return &findings->items[i];
+    return NULL;
 }
 
-static int silent_count(const struct roster *roster, const char *stage)
+/* Silent hosts that are not judged yet. */
+struct silences {
+    const struct roster *roster;
+    double stopped; /* seconds in which rank 0 did not run, before the last of them; 0: it did */
+    bool *open;     /* by host */
+};
+
+/* Of these, hosts that fell silent at about the same time. */
+struct silence {
+    int first;  /* of them, by time */
+    int hosts;  /* how many */
+    int others; /* that were in contact with rank 0 before, but its own */
+};
+
+static bool is_together(const struct silences *silences, int first, int host)
 {
-    int count = 0;
-    for (int h = 0; h < roster->host_count; h++)
-        count += is_silent_in(&roster->hosts[h], stage);
-    return count;
+    const struct fleet_host *hosts = silences->roster->hosts;
+    double later = hosts[host].lost_at - hosts[first].lost_at;
+    return silences->open[host] && later >= 0 && later <= SILENT_TOGETHER;
 }
 
-/* Hosts that were lost otherwise, or in another stage, say nothing of rank 0's. */
-static void root_blame(struct acceptance *acceptance, const char *stage, int silent)
+static struct silence silence_from(const struct silences *silences, int first)
+{
+    const struct roster *roster = silences->roster;
+    struct silence silence = {.first = first};
+    for (int h = 0; h < roster->host_count; h++) {
+        const struct fleet_host *host = &roster->hosts[h];
+        silence.hosts += is_together(silences, first, h);
+        silence.others += h != roster->agents[0].host &&
+                          (!host->lost || host->lost_at >= roster->hosts[first].lost_at);
+    }
+    return silence;
+}
+
+/* The largest of those that tell more of rank 0's host than of theirs, and of equal ones the last;
+ * hosts 0: there is none. Where rank 0 was stopped, one host is enough. */
+static struct silence silence_find(const struct silences *silences)
+{
+    const struct fleet_host *hosts = silences->roster->hosts;
+    struct silence found = {.hosts = 0};
+    for (int h = 0; h < silences->roster->host_count; h++) {
+        if (!silences->open[h])
+            continue;
+        struct silence silence = silence_from(silences, h);
+        bool most = silence.hosts >= SILENT_LEAST && 2 * silence.hosts > silence.others;
+        bool later = hosts[h].lost_at > hosts[found.first].lost_at;
+        if ((most || silences->stopped > 0) &&
+            (silence.hosts > found.hosts || (silence.hosts == found.hosts && later)))
+            found = silence;
+    }
+    return found;
+}
+
+static void root_blame(struct acceptance *acceptance, const struct silence *silence, double stopped)
 {
     const struct roster *roster = acceptance->roster;
-    struct findings *findings = &acceptance->findings;
-    int root = roster->agents[0].host, others = roster->host_count - 1;
-    for (int i = 0; i < findings->count; i++)
-        if (findings->items[i].loss && is_silent_in(&roster->hosts[findings->items[i].host], stage))
-            findings->items[i].health = HEALTH_UNKNOWN;
-    char stopped[120] = "it, or its way to them, is at fault";
-    if (roster->stopped > 0)
-        snprintf(stopped, sizeof stopped, "rank 0 was stopped, or got no core, for %.1f s",
-                 roster->stopped);
-    stage_finds(acceptance, STAGE_START, root, silent == others ? HEALTH_BAD : HEALTH_SUSPECT,
-                STATUS_TIMEOUT,
+    const char *stage = roster->hosts[silence->first].stage;
+    int root = roster->agents[0].host;
+    char why[120] = "it, or its way to them, is at fault";
+    if (stopped > 0)
+        snprintf(why, sizeof why, "rank 0 was stopped, or got no core, for %.1f s", stopped);
+    stage_finds(acceptance, STAGE_START, stopped > 0 ? FOUND_STOPPED : FOUND_ROOT_CUT, root,
+                silence->hosts == silence->others ? HEALTH_BAD : HEALTH_SUSPECT, STATUS_TIMEOUT,
                 "%s: lost%s%s: rank 0 is there, and %d of the %d other hosts fell silent for "
                 "it: %s, and they are not judged",
-                acceptance->labels[root], stage[0] ? " since stage " : "", stage, silent, others,
-                stopped);
+                acceptance->labels[root], stage[0] ? " since stage " : "", stage, silence->hosts,
+                silence->others, why);
+}
+
+/* The loss of a silent host that says nothing of rank 0's is its own, unless rank 0 has heard no
+ * other since: then it may be either's. */
+static void silence_judge(struct acceptance *acceptance, int host)
+{
+    const struct roster *roster = acceptance->roster;
+    struct found *found = loss_of(&acceptance->findings, host);
+    int root = roster->agents[0].host;
+    bool heard = false;
+    for (int h = 0; h < roster->host_count; h++)
+        heard |= h != root &&
+                 (!roster->hosts[h].lost || roster->hosts[h].lost_at > roster->hosts[host].lost_at);
+    if (!found)
+        return;
+    found->health = heard ? HEALTH_BAD : HEALTH_SUSPECT;
+    found->kind = heard ? FOUND_LOST : FOUND_UNHEARD;
+    if (heard)
+        return;
+    struct text text = text_after(found->text, sizeof found->text);
+    text_add(&text, "; no other host tells whether it is at fault, or %s",
+             acceptance->labels[root]);
+    found->peer = root;
 }
 
 void losses_judge(struct acceptance *acceptance)
 {
     const struct roster *roster = acceptance->roster;
-    int others = roster->host_count - 1;
-    for (int h = 0; h < roster->host_count; h++) {
-        const char *stage = roster->hosts[h].stage;
-        int silent = is_silent_in(&roster->hosts[h], stage) ? silent_count(roster, stage) : 0;
-        if (silent >= SILENT_LEAST && 2 * silent > others) {
-            root_blame(acceptance, stage, silent);
-            return;
-        }
+    struct silences silences = {.roster = roster,
+                                .stopped = roster->stopped,
+                                .open =
+                                    new_array((size_t)roster->host_count, sizeof *silences.open)};
+    struct silence silence;
+    for (int h = 0; h < roster->host_count; h++)
+        silences.open[h] = roster->hosts[h].lost && roster->hosts[h].silent;
+    while ((silence = silence_find(&silences)).hosts > 0) {
+        root_blame(acceptance, &silence, silences.stopped);
+        for (int h = 0; h < roster->host_count; h++)
+            if (h != silence.first)
+                silences.open[h] &= !is_together(&silences, silence.first, h);
+        silences.open[silence.first] = false;
+        silences.stopped = 0;
     }
+    for (int h = 0; h < roster->host_count; h++)
+        if (silences.open[h])
+            silence_judge(acceptance, h);
+    free(silences.open);
 }
 
 /*
@@ -269,11 +361,11 @@ struct fleet_names fleet_names_of(const struct acceptance *acceptance)
                                 .rails = rails_have_names(rails) ? rails->names : NULL};
 }
 
-void stage_finds(struct acceptance *acceptance, enum accept_stage stage, int host,
-                 enum health health, enum status status, const char *format, ...)
+void stage_finds(struct acceptance *acceptance, enum accept_stage stage, enum found_kind kind,
+                 int host, enum health health, enum status status, const char *format, ...)
 {
     struct found found = {
-        .stage = stage, .health = health, .host = host, .peer = -1, .status = status};
+        .stage = stage, .kind = kind, .health = health, .host = host, .peer = -1, .status = status};
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(found.text, sizeof found.text, format, arguments);

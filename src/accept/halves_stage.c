@@ -211,7 +211,7 @@ static void congestion_find(const struct halving *halving, const struct exchange
             worst = groups[s].share;
     if (count == 0)
         return;
-    stage_finds(halving->acceptance, STAGE_HALVES, -1, HEALTH_GOOD, STATUS_SLOW,
+    stage_finds(halving->acceptance, STAGE_HALVES, FOUND_NETWORK, -1, HEALTH_GOOD, STATUS_SLOW,
                 "all: when %d pairs of hosts %s exchange at once, those %s %s have "
                 "%.0f%% of what they have when few exchange (least: %.0f%%): %s congested",
                 halving->pair_count,
@@ -248,7 +248,7 @@ static void halved_find(const struct halving *halving, const struct halved *halv
     if (halving->level)
         congestion_find(halving, halved->groups);
     else if (halved->congested)
-        stage_finds(halving->acceptance, STAGE_HALVES, -1, HEALTH_GOOD, STATUS_SLOW,
+        stage_finds(halving->acceptance, STAGE_HALVES, FOUND_NETWORK, -1, HEALTH_GOOD, STATUS_SLOW,
                     "all: when %d pairs of hosts exchange at once, the median pair has %.0f%% of "
                     "what it has when few exchange (least: %.0f%%): the network between them is "
                     "congested",
@@ -394,17 +394,20 @@ static void collective_judge(struct whole *whole, const char *name, double us, d
 {
     double latency = fleet_median(whole->acceptance->fleet, METRIC_LATENCY);
     double most = least_us / COLLECTIVE_LEAST + steps * latency;
+    char taken[TIME_TEXT_MOST], explained[TIME_TEXT_MOST];
     if (us <= 0 || least_us <= 0 || us <= most)
         return;
     struct found *found = &whole->slow[whole->slow_count++];
-    *found = (struct found){.stage = STAGE_ALL, .host = -1, .peer = -1, .status = STATUS_SLOW};
+    *found = (struct found){
+        .stage = STAGE_ALL, .kind = FOUND_NETWORK, .host = -1, .peer = -1, .status = STATUS_SLOW};
     snprintf(found->what, sizeof found->what, "%s", name);
     snprintf(found->text, sizeof found->text,
-             "all: %s of 1M over %d ranks takes %.4g us, and its slowest host (%s, %.3g GB/s) "
-             "with the latency of %d steps explains %.4g us at most: look at what many at once "
+             "all: %s of 1M over %d ranks takes %s, and its slowest host (%s, %.3g GB/s) "
+             "with the latency of %d steps explains %s at most: look at what many at once "
              "share",
-             name, whole->ranks, us, whole->acceptance->labels[whole->slowest], whole->rate, steps,
-             most);
+             name, whole->ranks, time_text(1e-6 * us, taken),
+             whole->acceptance->labels[whole->slowest], whole->rate, steps,
+             time_text(1e-6 * most, explained));
 }
 
 static void collectives_judge(struct whole *whole, const struct trials *trials,

@@ -148,9 +148,9 @@ static void failure_find(struct look_run *run, const struct trials *trials, int 
     const struct trial *trial = &trials->outcomes[job];
     int host = trial_host(trials, job);
     run->failed++;
-    stage_finds(run->acceptance, run->look->stage, host, HEALTH_BAD, outcome_status(trial->outcome),
-                "%s: %s%s%s: %s", run->acceptance->labels[host], port ? port : "", port ? ": " : "",
-                run->look->fails, trial->why);
+    stage_finds(run->acceptance, run->look->stage, outcome_kind(trial->outcome), host, HEALTH_BAD,
+                outcome_status(trial->outcome), "%s: %s%s%s: %s", run->acceptance->labels[host],
+                port ? port : "", port ? ": " : "", run->look->fails, trial->why);
 }
 
 /* Adds the jobs of those of these hosts that have the port. */
@@ -252,6 +252,7 @@ static void host_blame(struct look_run *run, int host, const struct look_column 
     const char *part = column->cells[host].part;
     const char *unit = value_unit_names[column->measured->unit];
     struct found found = {.stage = run->look->stage,
+                          .kind = FOUND_NUMBER,
                           .health = HEALTH_BAD,
                           .host = host,
                           .peer = -1,
@@ -273,7 +274,7 @@ static void host_blame(struct look_run *run, int host, const struct look_column 
 static void host_note(struct look_run *run, int host, const struct look_column *column)
 {
     const struct reason *reason = &column->values[host].reason;
-    stage_finds(run->acceptance, run->look->stage, host, HEALTH_GOOD, STATUS_OK,
+    stage_finds(run->acceptance, run->look->stage, FOUND_NUMBER, host, HEALTH_GOOD, STATUS_OK,
                 "%s: %s: %.4g %s, the fleet's median is %.4g: it was not measured again",
                 run->acceptance->labels[host], column->name, reason->value,
                 value_unit_names[column->measured->unit], reason->median);

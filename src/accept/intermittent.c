@@ -79,12 +79,12 @@ static void carrier_find(struct acceptance *acceptance, const struct carrier_gro
     }
     double seconds = clock_seconds() - acceptance->began;
     if (most)
-        stage_finds(acceptance, one->stage, -1, HEALTH_GOOD, STATUS_SLOW,
+        stage_finds(acceptance, one->stage, FOUND_NETWORK, -1, HEALTH_GOOD, STATUS_SLOW,
                     "all: %s lost its carrier on %d of %d hosts, %llu times in %.0f s: the switch "
                     "that they are cabled to",
                     one->device.name, losers, hosts, losses, seconds);
     else
-        stage_finds(acceptance, one->stage, one->host,
+        stage_finds(acceptance, one->stage, FOUND_CARRIER, one->host,
                     losses >= CARRIER_LEAST ? HEALTH_BAD : HEALTH_SUSPECT, STATUS_SLOW,
                     "%s: %s lost its carrier %llu time%s in %.0f s: its cable, its transceiver, or "
                     "the port at the other end",
@@ -141,7 +141,8 @@ static void gap_find(struct acceptance *acceptance, int host, enum gap gap, enum
                                                    "packet through"}};
     const struct host_gaps *gaps = &acceptance->roster->hosts[host].gaps;
     unsigned long long times = gap == GAP_STOPPED ? gaps->stops : gaps->unheard;
-    stage_finds(acceptance, last_stage(acceptance), host, health, STATUS_SLOW,
+    stage_finds(acceptance, last_stage(acceptance),
+                gap == GAP_STOPPED ? FOUND_STOPPED : FOUND_UNHEARD, host, health, STATUS_SLOW,
                 "%s: %s %llu time%s, for %.2f s in all of %.0f s (the fleet's median: %.2f s, "
                 "threshold %.2f s): %s%s",
                 acceptance->labels[host], clauses[gap][0], times, plural(times), reason->value,
@@ -155,7 +156,7 @@ static bool root_gaps_find(struct acceptance *acceptance, double median, double 
     int root = acceptance->roster->agents[0].host;
     if (others < 2 || median < ROOT_FACTOR * least || host_lost_carrier(acceptance, root))
         return false;
-    stage_finds(acceptance, last_stage(acceptance), root, HEALTH_BAD, STATUS_SLOW,
+    stage_finds(acceptance, last_stage(acceptance), FOUND_UNHEARD, root, HEALTH_BAD, STATUS_SLOW,
                 "%s: stood still for all other hosts, for %.2f s in all of %.0f s (their median): "
                 "its link, or the network before it, let no packet through",
                 acceptance->labels[root], median, clock_seconds() - acceptance->began);
@@ -253,10 +254,10 @@ void doubles_judge(struct acceptance *acceptance)
         for (size_t h = 0; h < hosts; h++) {
             double count = doubles_of(acceptance, (int)h, sent);
             if (count > limit.threshold)
-                stage_finds(acceptance, last_stage(acceptance), (int)h, HEALTH_SUSPECT, STATUS_SLOW,
+                stage_finds(acceptance, last_stage(acceptance), FOUND_DOUBLED, (int)h,
+                            HEALTH_SUSPECT, STATUS_SLOW,
                             "%s: %.0f of the packets %s twice, and were not sent again (the "
-                            "fleet's median: %.0f): a switch, bridge or mirror port on its way "
-                            "doubles them",
+                            "fleet's median: %.0f): a switch or bridge on its way doubles them",
                             acceptance->labels[h], count,
                             sent ? "that it sent came" : "for it came", limit.median);
         }

@@ -143,9 +143,12 @@ int hosts_pairable(const struct acceptance *acceptance, bool *present);
 struct fleet_names fleet_names_of(const struct acceptance *acceptance);
 
 /* Adds a finding of a host; -1: of the fleet. */
-void stage_finds(struct acceptance *acceptance, enum accept_stage stage, int host,
-                 enum health health, enum status status, const char *format, ...)
-    __attribute__((format(printf, 6, 7)));
+void stage_finds(struct acceptance *acceptance, enum accept_stage stage, enum found_kind kind,
+                 int host, enum health health, enum status status, const char *format, ...)
+    __attribute__((format(printf, 7, 8)));
+
+/* What a job showed that came to this. */
+enum found_kind outcome_kind(enum reading_outcome outcome);
 
 /* Zeroed memory until the stage ends. */
 void *stage_memory(struct acceptance *acceptance, size_t count, size_t size);
@@ -153,9 +156,10 @@ void *stage_memory(struct acceptance *acceptance, size_t count, size_t size);
 /* Finds the hosts that are lost since the last call. */
 void losses_find(struct acceptance *acceptance);
 
-/* Once no stage runs any more. If most of the other hosts, at least two, fell silent in one
- * stage, it is rank 0's host or its network that is at fault: that is found, and those hosts are
- * not judged. */
+/* Once no stage runs any more, however the run ended. If most of the other hosts, at least two,
+ * fell silent at about the same time, or any after rank 0 was stopped, it is rank 0's host or its
+ * network that is at fault: that is found, and those hosts are not judged. Where rank 0 heard no
+ * other host any more, either is suspect. */
 void losses_judge(struct acceptance *acceptance);
 
 /* ---- counting.c ---- */

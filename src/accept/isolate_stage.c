@@ -13,6 +13,8 @@
 #define FEW_SHARE       0.15
 #define ISOLATIONS_MOST 64 /* rounds: more than any fleet needs */
 #define AGAIN_ROUNDS    3
+#define LISTED_MOST     8 /* named in a sentence */
+#define LISTED_BYTES    300
 
 /* A lost agent, also one whose loss was noticed later, is a finding of its own, and is no evidence
  * against a partner. */
@@ -92,7 +94,7 @@ static enum status sizes_find(struct acceptance *acceptance, int from, int to, s
 
 /* Adds to a measurement that did not end why it did not, if it was the size of packets. */
 static enum status sizes_explain(struct acceptance *acceptance, const struct fleet_fault *fault,
-                                 struct text *text)
+                                 struct text *text, enum found_kind *kind)
 {
     const struct suspect *worst = fault->worst;
     int peer = fault->peer >= 0 ? fault->peer : worst->partner_count > 0 ? worst->partners[0] : -1;
@@ -104,6 +106,7 @@ static enum status sizes_explain(struct acceptance *acceptance, const struct fle
         TRY(sizes_find(acceptance, ways[way][0], ways[way][1], &sizes));
         if (sizes.stuck == 0)
             continue;
+        *kind = FOUND_MTU;
         text_add(text,
                  "; from %s to %s messages of %zu bytes pass, and of %zu do not: larger packets "
                  "vanish, so the MTU of a port or switch there is too small",
@@ -116,12 +119,70 @@ static enum status sizes_explain(struct acceptance *acceptance, const struct fle
 
 /* ---- findings ---- */
 
+/* Places in a sentence, each once: "h2, h1-h4 and 3 more". */
+struct suspect_list {
+    struct text text;
+    int named, more;
+};
+
+static void suspect_list_add(struct suspect_list *list, const struct acceptance *acceptance,
+                             int host, int peer)
+{
+    const char *const *labels = acceptance->labels;
+    bool named = list->named < LISTED_MOST;
+    list->named += named;
+    list->more += !named;
+    if (named)
+        text_add(&list->text, "%s%s%s%s", list->text.used > 0 ? ", " : "", labels[host],
+                 peer >= 0 ? "-" : "", peer >= 0 ? labels[peer] : "");
+}
+
+static void suspect_list_end(struct suspect_list *list)
+{
+    if (list->more > 0)
+        text_add(&list->text, " and %d more", list->more);
+}
+
+/* Suspects with which isolation began: one of each place. */
+static void suspects_put(const struct acceptance *acceptance, const struct isolation *isolation,
+                         int count, struct suspect_list *list)
+{
+    for (const struct suspect *s = isolation->suspects; s && s->number < count; s = s->next) {
+        bool again = false;
+        for (const struct suspect *one = isolation->hosts[s->host].suspects; one;
+             one = one->sibling)
+            again |= one->number < s->number && one->peer == s->peer;
+        if (!again)
+            suspect_list_add(list, acceptance, s->host, s->peer);
+    }
+    suspect_list_end(list);
+}
+
+/* Of a link whose two ends are good with others, the path between is at fault. */
+static enum found_kind fault_kind(const struct fleet_fault *fault)
+{
+    bool is_path = fault->place == PLACE_LINK;
+    switch (fault->kind) {
+    case FLEET_FAULT_LATENCY:
+        return is_path ? FOUND_SLOW_PATH : FOUND_LATENCY;
+    case FLEET_FAULT_LOSS:
+        return FOUND_LOSS;
+    case FLEET_FAULT_FAILURE:
+        return is_path && fault->worst->outcome != READING_WRONG
+                   ? FOUND_SLOW_PATH
+                   : outcome_kind(fault->worst->outcome);
+    default:
+        return is_path ? FOUND_SLOW_PATH : FOUND_SLOW_PORT;
+    }
+}
+
 static enum status fleet_fault_report(struct acceptance *acceptance, enum accept_stage stage,
                                       const struct fleet_fault *fault)
 {
     const struct fleet_names names = fleet_names_of(acceptance);
     bool failure = fault->kind == FLEET_FAULT_FAILURE;
     struct found found = {.stage = stage,
+                          .kind = fault_kind(fault),
                           .host = fault->host,
                           .peer = fault->peer,
                           .health = fleet_fault_health(fault),
@@ -138,7 +199,7 @@ static enum status fleet_fault_report(struct acceptance *acceptance, enum accept
                                                   : "bandwidth",
              fault->rail);
     fleet_fault_put(fault, &names, &text);
-    TRY(sizes_explain(acceptance, fault, &text));
+    TRY(sizes_explain(acceptance, fault, &text, &found.kind));
     findings_add(&acceptance->findings, &found);
     return STATUS_OK;
 }
@@ -148,13 +209,19 @@ static enum status fleet_faults_report(struct acceptance *acceptance, enum accep
                                        const struct fleet_faults *faults,
                                        struct stage_result *result)
 {
+    char listed[LISTED_BYTES];
+    struct suspect_list list = {.text = text_in(listed, sizeof listed)};
     int untried = untried_count(faults);
     bool uneven = 2 * untried >= acceptance->roster->host_count;
+    for (int i = 0; i < faults->count; i++)
+        if (is_untried(&faults->items[i]))
+            suspect_list_add(&list, acceptance, faults->items[i].host, -1);
+    suspect_list_end(&list);
     if (uneven)
         stage_lacks(result, STAGE_PARTLY,
-                    "%d suspects had no good partner left: the fleet is too uneven to tell which "
-                    "hosts are faulty",
-                    untried);
+                    "%d suspects (%s) had no good partner left: the fleet is too uneven to tell "
+                    "which hosts are faulty",
+                    untried, listed);
     for (int i = 0; i < faults->count; i++) {
         const struct fleet_fault *fault = &faults->items[i];
         if (!is_explained(acceptance, fault) && !(uneven && is_untried(fault)))
@@ -179,8 +246,11 @@ static void notes_report(struct acceptance *acceptance, enum accept_stage stage,
     for (int i = 0; i < limits->note_count; i++) {
         const struct fleet_note *note = &limits->notes[i];
         bool usual = note->reference == REFERENCE_RATE && is_by_kernel(acceptance->fleet);
-        struct found found = {
-            .stage = stage, .host = -1, .peer = -1, .status = usual ? STATUS_OK : STATUS_SLOW};
+        struct found found = {.stage = stage,
+                              .kind = usual ? FOUND_NOTE : FOUND_ALL_MISS,
+                              .host = -1,
+                              .peer = -1,
+                              .status = usual ? STATUS_OK : STATUS_SLOW};
         struct text text = text_in(found.text, sizeof found.text);
         fleet_note_put(note, acceptance->fleet, &names, &text);
         findings_add(&acceptance->findings, &found);
@@ -224,13 +294,18 @@ static enum status isolate_report(struct acceptance *acceptance, enum accept_sta
                                   const struct isolation *isolation, int suspects, int rounds,
                                   struct stage_result *result)
 {
+    char listed[LISTED_BYTES];
+    struct suspect_list list = {.text = text_in(listed, sizeof listed)};
     struct fleet_faults *faults = fleet_faults_find(isolation);
     enum status status = fleet_faults_report(acceptance, stage, faults, result);
     if (stage != STAGE_ALL)
         notes_report(acceptance, stage, isolation->limits); /* of the fleet, before */
+    suspects_put(acceptance, isolation, suspects, &list);
     if (stage == STAGE_ISOLATE)
-        stage_says(result, "%d suspect%s, %d round%s: %d finding%s, %d disturbed measurement%s",
-                   suspects, plural(suspects), rounds, plural(rounds), faults->count,
+        stage_says(result,
+                   "%d suspect%s%s%s%s, %d round%s: %d finding%s, %d disturbed measurement%s",
+                   suspects, plural(suspects), suspects > 0 ? " (" : "", listed,
+                   suspects > 0 ? ")" : "", rounds, plural(rounds), faults->count,
                    plural(faults->count), faults->passing, plural(faults->passing));
     if (stage != STAGE_PAIRS && faults->untried > 0)
         stage_lacks(result, STAGE_PARTLY, "%d links were slow and were not measured again",

@@ -567,11 +567,13 @@ static void distances_put(const struct acceptance *acceptance, struct text *text
     const struct fleet *fleet = acceptance->fleet;
     const char *near = acceptance->leaves.inferred ? "inside each" : "behind one switch";
     const char *far = acceptance->leaves.inferred ? "between them" : "between switches";
+    char us[TIME_TEXT_MOST];
     for (int d = 0; d < DISTANCE_KINDS; d++) {
         double latency = fleet_distance_median(fleet, METRIC_LATENCY, 0, (enum distance)d);
         double both = fleet_distance_median(fleet, METRIC_BOTH, 0, (enum distance)d);
         if (latency > 0)
-            text_add(text, "; %s %.3g us", d == DISTANCE_NEAR ? near : far, latency);
+            text_add(text, "; %s %s", d == DISTANCE_NEAR ? near : far,
+                     time_text(1e-6 * latency, us));
         if (both > 0)
             text_add(text, " and %.3g GB/s each", both);
     }
@@ -598,7 +600,8 @@ static void parts_find(struct acceptance *acceptance)
 {
     const struct fleet *fleet = acceptance->fleet;
     const char *const *names = (const char *const *)acceptance->leaves.name;
-    struct found found = {.stage = STAGE_PAIRS, .host = -1, .peer = -1, .status = STATUS_SLOW};
+    struct found found = {
+        .stage = STAGE_PAIRS, .kind = FOUND_NETWORK, .host = -1, .peer = -1, .status = STATUS_SLOW};
     struct text text = text_in(found.text, sizeof found.text);
     snprintf(found.what, sizeof found.what, "parts");
     text_add(&text, "all: the pairs between %s and %s are slower than those inside", names[0],
@@ -659,7 +662,7 @@ static void loss_say(struct acceptance *acceptance, struct text *text)
         return;
     text_add(text, "; %.2g%% of the packets are sent again", loss);
     if (loss >= LOSS_OF_FLEET)
-        stage_finds(acceptance, STAGE_PAIRS, -1, HEALTH_GOOD, STATUS_SLOW,
+        stage_finds(acceptance, STAGE_PAIRS, FOUND_NETWORK, -1, HEALTH_GOOD, STATUS_SLOW,
                     "all: the median host sends %.2g%% of its packets again (at most: %g%%): the "
                     "network loses packets",
                     loss, LOSS_OF_FLEET);
@@ -669,7 +672,7 @@ static void loss_say(struct acceptance *acceptance, struct text *text)
 static void pairs_learn(const struct pairing *pairing, struct stage_result *result)
 {
     struct acceptance *acceptance = pairing->acceptance;
-    char rounds[ROUNDS_TEXT];
+    char rounds[ROUNDS_TEXT], us[TIME_TEXT_MOST];
     double medians[METRICS];
     char apart[STAGE_TEXT_MOST / 2], failures[STAGE_TEXT_MOST];
     struct text text = text_in(apart, sizeof apart), why = text_in(failures, sizeof failures);
@@ -690,10 +693,10 @@ static void pairs_learn(const struct pairing *pairing, struct stage_result *resu
     distances_put(acceptance, &text);
     loss_say(acceptance, &text);
     stage_says(result,
-               "%s, medians: %.3g us, one way %.3g GB/s, both ways at once %.3g GB/s each%s; "
+               "%s, medians: %s, one way %.3g GB/s, both ways at once %.3g GB/s each%s; "
                "%s",
-               rounds_text(pairing, rounds), medians[METRIC_LATENCY], medians[METRIC_ALONE],
-               medians[METRIC_BOTH], apart, failures);
+               rounds_text(pairing, rounds), time_text(1e-6 * medians[METRIC_LATENCY], us),
+               medians[METRIC_ALONE], medians[METRIC_BOTH], apart, failures);
 }
 
 static enum status pairs_go(struct pairing *pairing, struct stage_result *result)

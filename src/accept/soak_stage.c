@@ -167,12 +167,12 @@ static void drift_report(struct soak *soak, const struct soak_series *series, in
     soak->drifting += drift->drifts;
     soak->dipping += drift->dips_often && !drift->drifts;
     if (drift->drifts)
-        stage_finds(acceptance, STAGE_SOAK, host, HEALTH_SUSPECT, STATUS_SLOW,
+        stage_finds(acceptance, STAGE_SOAK, FOUND_DRIFT, host, HEALTH_SUSPECT, STATUS_SLOW,
                     "%s: %s goes from %.3g to %.3g %s over %d rotations: %.0f%% worse%s", label,
                     series->name, drift->first, drift->last, series->unit, drift->measured,
                     100 * drift->worse, soak->hosts < HOSTS_COMPARED ? "" : " beside the fleet");
     else
-        stage_finds(acceptance, STAGE_SOAK, host, HEALTH_SUSPECT, STATUS_SLOW,
+        stage_finds(acceptance, STAGE_SOAK, FOUND_DRIFT, host, HEALTH_SUSPECT, STATUS_SLOW,
                     "%s: %s dips in %d of %d rotations, to %.3g %s in rotation %d; other hosts "
                     "in %.1f%%",
                     label, series->name, drift->dips, drift->measured,

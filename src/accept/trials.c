@@ -312,8 +312,9 @@ void trials_find_failure(const struct trials *trials, int job)
     const struct trial *trial = &trials->outcomes[job];
     int host = trial->culprit >= 0 ? roster->agents[trial->culprit].host : -1;
     if (!trial->cut && !agent_is_lost(roster, trial->culprit))
-        stage_finds(acceptance, trials->stage, host, host < 0 ? HEALTH_GOOD : HEALTH_SUSPECT,
-                    outcome_status(trial->outcome), "%s: a job of many good hosts fails: %s",
+        stage_finds(acceptance, trials->stage, outcome_kind(trial->outcome), host,
+                    host < 0 ? HEALTH_GOOD : HEALTH_SUSPECT, outcome_status(trial->outcome),
+                    "%s: a job of many good hosts fails: %s",
                     host < 0 ? "all" : acceptance->labels[host], trial->why);
 }
 
@@ -322,10 +323,15 @@ void trials_refuse_port(const struct trials *trials, int job, const char *port, 
     const struct acceptance *acceptance = trials->acceptance;
     const struct trial *trial = &trials->outcomes[job];
     bool meant = strcmp(acceptance->job->transports_text, "auto") != 0;
-    stage_finds(trials->acceptance, trials->stage, -1, HEALTH_GOOD,
-                meant ? outcome_status(trial->outcome) : STATUS_OK,
+    stage_finds(trials->acceptance, trials->stage, meant ? FOUND_SETTING : FOUND_NOTE, -1,
+                HEALTH_GOOD, meant ? outcome_status(trial->outcome) : STATUS_OK,
                 "all hosts, %s: it is not measured, since most %s cannot use it: %s", port, whose,
                 trial->why);
+}
+
+enum found_kind outcome_kind(enum reading_outcome outcome)
+{
+    return outcome == READING_WRONG ? FOUND_WRONG_DATA : FOUND_FAILED;
 }
 
 enum status outcome_status(enum reading_outcome outcome)

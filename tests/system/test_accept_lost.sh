@@ -140,6 +140,8 @@ check_says '^  unknown +h3: lost in stage pairs: .*silent for' "$out"
 check_says '^# good: none$' "$out"
 check_says '^# unknown: h\[2-4\]$' "$out"
 check "the lists" test "$(cat "$scratch/good" "$scratch/bad")" = $'\nh1'
+check_says '^ +cable: look at its link and its switch port, ' "$out"
+check_json "$hosts_json" '[h["health"] for h in d["hosts"]] == ["bad"] + ["unknown"] * 3' '[line.split()[2] for line in d["drain"]] == ["NodeName=h1"]'
 host_heal 1
 nothing_is_left
 
@@ -179,7 +181,20 @@ check_says '^# good: h\[1-2,4\]$' "$out"
 for lan in 0 1; do ip link set "lan$lan-3" mtu 1500; done
 nothing_is_left
 
-# Rank 0 dies: the others end, and the JSON has what was known after the last stage.
+# Of two hosts that do not hear each other any more, either may be at fault: none is drained.
+accepts "1 2" --stages pairs,isolate --bad "$scratch/bad"
+await 60 worker_of 2 >/dev/null && host_cut 1
+for rank in 0 1; do ended "$rank" 5; done
+table
+check_says '^  suspect +h2: lost in stage pairs: .*silent for .*; no other host tells whether it is at fault, or h1$' "$out"
+check_says '^# suspect: h\[1-2\]$' "$out"
+check_silent 'scontrol' "$out"
+check_json "$hosts_json" '[h["health"] for h in d["hosts"]] == ["suspect"] * 2' 'not d["drain"]'
+check "no host is drained" test "$(cat "$scratch/bad")" = ""
+host_heal 1
+nothing_is_left
+
+# Rank 0 dies: the others end, and the JSON has what was known after the last stage. It judged no host.
 accepts "1 2 3 4" --stages pairs,isolate,all
 check "the stage start was kept" await 60 grep -q '"stage": "start"' "$hosts_json"
 kill -KILL "$(agent_of 1)"
@@ -187,7 +202,7 @@ for rank in 1 2 3; do
     ended "$rank" 5
     check_says 'rank 0 is lost'
 done
-check_json "$hosts_json" 'd["status"] == "running"' 'd["stages"][0]["stage"] == "start"' 'len(d["hosts"]) == 4'
+check_json "$hosts_json" 'd["status"] == "running"' 'd["stages"][0]["stage"] == "start"' '[h["health"] for h in d["hosts"]] == ["unknown"] * 4'
 wait "${pids[0]}"
 nothing_is_left
 hosts_down

@@ -127,9 +127,9 @@ document["hosts"] = [{"host": h, "name": name(h), "health": "bad" if h == bad el
                       "inventory": None}
                      for h in range(count)]
 document.update(pairs=pairs, status="slow", findings=[
-    {"stage": "isolate", "health": "good", "host": None, "peer": None, "status": "slow", "message": "<b>a note</b>", "reason": None,
+    {"stage": "isolate", "health": "good", "host": None, "peer": None, "status": "slow", "message": "<b>a note</b>", "action": None, "reason": None,
      "rotation": 0, "rotations": 0},
-    {"stage": "isolate", "health": "bad", "host": bad, "peer": None, "status": "slow", "message": "n3: sends at 0.011 GB/s", "reason": None,
+    {"stage": "isolate", "health": "bad", "host": bad, "peer": None, "status": "slow", "message": "n3: sends at 0.011 GB/s", "action": {"name": "cable", "sentence": "<b>look</b> at it"}, "reason": None,
      "rotation": 0, "rotations": 0}])
 document["numbers"] = [{"stage": "self", "host": h, "metric": "copy by all cores", "part": None, "unit": "GB/s", "value": 9 + h % 3} for h in range(count)]
 document["numbers"].append({"stage": "self", "host": 0, "metric": 'a" onclick="b', "part": None, "unit": "GB/s", "value": 1})

@@ -244,6 +244,7 @@ struct fleet_host {
     int *agents;                /* ranks of the fleet, ascending */
     int count;
     bool lost;
+    double lost_at;               /* clock_seconds() */
     bool silent;                  /* nothing says that it ended: it may be the way to it */
     bool forged;                  /* what came from it was changed on the way */
     int lost_agent;               /* the first one that was, */

@@ -3,6 +3,7 @@
  */
 #include "controlplane/agents/agents.h"
 
+#include "base/clock.h"
 #include "base/list.h"
 #include "base/log.h"
 #include "base/text.h"
@@ -96,6 +97,7 @@ static void host_note_lost(struct roster *roster, int rank, const char *stage, c
     if (host->lost)
         return;
     host->lost = true;
+    host->lost_at = clock_seconds();
     host->lost_agent = rank;
     snprintf(host->why, sizeof host->why, "%s", agent->why);
     snprintf(host->stage, sizeof host->stage, "%s", stage);

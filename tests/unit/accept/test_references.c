@@ -120,7 +120,7 @@ static void a_profile_is_of_the_good_hosts(void **state)
                                     .fleet = fleet_make(readings)};
     number_add(&acceptance, &copy, copies);
     number_add(&acceptance, &latency, latencies);
-    stage_finds(&acceptance, STAGE_SELF, BAD, HEALTH_BAD, STATUS_SLOW, "h4: slow");
+    stage_finds(&acceptance, STAGE_SELF, FOUND_NUMBER, BAD, HEALTH_BAD, STATUS_SLOW, "h4: slow");
     char *text;
     size_t size;
     FILE *out = open_memstream(&text, &size);

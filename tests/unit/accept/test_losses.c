@@ -1,0 +1,148 @@
+/*
+ * test_losses.c - hosts that are lost: which of them are at fault, and which rank 0 could not hear.
+ * tier: check; load: cpu1
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#undef fail /* log.h has a function of that name */
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "accept/internal.h"
+
+#define HOSTS_MOST 9
+
+/* How a host is lost: '.' not at all, 'e' its process ended, 's' it fell silent, 'S' silent half a minute
+ * later, 'b' silent half a minute before. The first is rank 0's. */
+struct fleet_of_losses {
+    struct acceptance acceptance;
+    struct roster roster;
+    struct fleet_host hosts[HOSTS_MOST];
+    struct known_agent agents[HOSTS_MOST];
+    char names[HOSTS_MOST][8];
+    const char *labels[HOSTS_MOST];
+    bool found[HOSTS_MOST];
+};
+
+static void fleet_lose(struct fleet_of_losses *fleet, const char *losses)
+{
+    *fleet = (struct fleet_of_losses){.roster.host_count = (int)strlen(losses)};
+    fleet->roster.hosts = fleet->hosts;
+    fleet->roster.agents = fleet->agents;
+    fleet->acceptance.roster = &fleet->roster;
+    fleet->acceptance.labels = fleet->labels;
+    fleet->acceptance.losses_found = fleet->found;
+    for (int h = 0; losses[h]; h++) {
+        struct fleet_host *host = &fleet->hosts[h];
+        snprintf(fleet->names[h], sizeof fleet->names[h], "h%d", h + 1);
+        fleet->labels[h] = fleet->names[h];
+        fleet->agents[h].host = h;
+        host->lost = losses[h] != '.';
+        host->silent = strchr("sSb", losses[h]);
+        host->lost_at = 100 + 0.2 * h + (losses[h] == 'S' ? 30 : losses[h] == 'b' ? -30 : 0);
+        snprintf(host->stage, sizeof host->stage, "pairs");
+    }
+}
+
+/* "good bad unknown", by host. */
+static void healths_put(const struct fleet_of_losses *fleet, char said[100])
+{
+    struct text text = text_in(said, 100);
+    enum health *healths = acceptance_healths(&fleet->acceptance);
+    for (int h = 0; h < fleet->roster.host_count; h++)
+        text_add(&text, "%s%s", h > 0 ? " " : "", health_words[healths[h]]);
+    free(healths);
+}
+
+static void judged(const char *losses, double stopped, const char *healths)
+{
+    struct fleet_of_losses fleet;
+    char said[100];
+    fleet_lose(&fleet, losses);
+    fleet.roster.stopped = stopped;
+    losses_find(&fleet.acceptance);
+    losses_judge(&fleet.acceptance);
+    fleet.acceptance.judged = true;
+    healths_put(&fleet, said);
+    findings_free(&fleet.acceptance.findings);
+    assert_string_equal(said, healths);
+}
+
+/* A host that rank 0 hears tells that its link works. */
+static void a_silent_host_among_others_is_bad(void **state)
+{
+    (void)state;
+    judged("...s", 0, "good good good bad");
+    judged("..s", 0, "good good bad");
+    judged("..ee", 0, "good good bad bad");
+    judged(".ss....", 0, "good bad bad good good good good");
+}
+
+static void hosts_that_rank_0_cannot_hear_are_not_judged(void **state)
+{
+    (void)state;
+    judged(".sss", 0, "bad unknown unknown unknown");
+    judged(".ss", 0, "bad unknown unknown");
+    judged(".sss..", 0, "suspect unknown unknown unknown good good");
+    judged(".ssse", 0, "suspect unknown unknown unknown bad");
+}
+
+/* A loss of another time, or one that ended, says nothing of rank 0's link, and those that it left
+ * are fewer. */
+static void earlier_losses_do_not_hide_rank_0(void **state)
+{
+    (void)state;
+    judged(".bbsss.", 0, "suspect bad bad unknown unknown unknown good");
+    judged(".bbbbss", 0, "bad unknown unknown unknown unknown unknown unknown");
+    judged(".b..ss", 0, "good bad good good bad bad");
+    judged(".bss", 0, "bad bad unknown unknown");
+}
+
+/* Of two hosts nothing tells which. */
+static void the_last_two_hosts_are_suspect(void **state)
+{
+    (void)state;
+    judged(".s", 0, "suspect suspect");
+    judged(".bS", 0, "suspect bad suspect");
+    judged(".e", 0, "good bad");
+}
+
+static void after_rank_0_was_stopped_no_other_is_judged(void **state)
+{
+    (void)state;
+    judged(".s", 4, "bad unknown");
+    judged(".s..", 4, "suspect unknown good good");
+    judged(".b.s...", 4, "suspect bad good unknown good good good");
+}
+
+/* While the run goes on no host is good, and a silent one is not bad. */
+static void what_is_not_judged_is_unknown(void **state)
+{
+    (void)state;
+    struct fleet_of_losses fleet;
+    char said[100];
+    fleet_lose(&fleet, "..se");
+    losses_find(&fleet.acceptance);
+    healths_put(&fleet, said);
+    assert_string_equal(said, "unknown unknown unknown bad");
+    findings_free(&fleet.acceptance.findings);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_silent_host_among_others_is_bad),
+        cmocka_unit_test(hosts_that_rank_0_cannot_hear_are_not_judged),
+        cmocka_unit_test(earlier_losses_do_not_hide_rank_0),
+        cmocka_unit_test(the_last_two_hosts_are_suspect),
+        cmocka_unit_test(after_rank_0_was_stopped_no_other_is_judged),
+        cmocka_unit_test(what_is_not_judged_is_unknown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
