@@ -198,11 +198,21 @@ static bool is_about(const struct measurement *measurement, int host, int peer)
     return of_host && (peer < 0 || of_peer);
 }
 
+/* A value with its unit, as a cell. */
+static void value_cell(FILE *out, const struct measured_metric *metric, double value)
+{
+    char time[TIME_TEXT_MOST], number[NUMBER_TEXT_MOST];
+    if (strcmp(metric->unit, "us") == 0)
+        element_put(out, "td class=\"number\"", "%s", time_text(1e-6 * value, time));
+    else
+        element_put(out, "td class=\"number\"", "%s %s", number_text(value, number), metric->unit);
+}
+
 static void measurement_put(FILE *out, const struct measured *measured,
                             const struct measured_metric *metric,
                             const struct measurement *measurement)
 {
-    char value[NUMBER_TEXT_MOST], median[NUMBER_TEXT_MOST];
+    char share[NUMBER_TEXT_MOST];
     fputs("<tr><td class=\"name\">", out);
     text_put(out, "%s", measured->hosts[measurement->from].name);
     if (measurement->to >= 0)
@@ -213,11 +223,10 @@ static void measurement_put(FILE *out, const struct measured *measured,
     if (isnan(measurement->value))
         element_put(out, "td class=\"number\"", "%s", measurement->outcome);
     else
-        element_put(out, "td class=\"number\"", "%s %s", number_text(measurement->value, value),
-                    metric->unit);
+        value_cell(out, metric, measurement->value);
     element_put(out, "td class=\"number\"", "%s",
-                share_text(measurement->value, metric->median, value));
-    element_put(out, "td class=\"number\"", "%s", number_text(metric->median, median));
+                share_text(measurement->value, metric->median, share));
+    value_cell(out, metric, metric->median);
     element_put(out, "td class=\"name\"", "%s", metric_title(metric));
     element_put(out, "td class=\"name\"", "%s", measurement->stage);
     fputs("</tr>\n", out);
@@ -269,6 +278,10 @@ static void finding_put(FILE *out, const json_t *finding, enum health health,
                 health_words[health]);
     text_put(out, "%s ", word_of(finding, "message"));
     element_put(out, "span class=\"muted\"", "(stage %s)", word_of(finding, "stage"));
+    const json_t *action = json_object_get(finding, "action");
+    if (*word_of(action, "sentence"))
+        element_put(out, "p", "To do: %s (%s)", word_of(action, "sentence"),
+                    word_of(action, "name"));
     evidence_put(out, measured, measured_host_of(measured, finding, "host"),
                  measured_host_of(measured, finding, "peer"));
     fputs("</li>\n", out);
@@ -323,34 +336,83 @@ static void health_put(FILE *out, const struct measured *measured, enum health h
     free(names);
 }
 
+/* What the banner says, of hosts first: "3 of 8 hosts are bad"; false: all are good. */
+static bool banner_of_hosts(const struct measured *measured, enum health worst, struct text *text)
+{
+    static const char *const words[][2] = {[HEALTH_UNKNOWN] = {"is not judged", "are not judged"},
+                                           [HEALTH_SUSPECT] = {"is suspect", "are suspect"},
+                                           [HEALTH_BAD] = {"is bad", "are bad"}};
+    if (worst == HEALTH_GOOD)
+        return false;
+    for (int health = worst; health > HEALTH_GOOD; health--) {
+        int count = health_count(measured, (enum health)health);
+        if (count > 0 && health == (int)worst)
+            text_add(text, "%d of %d hosts %s", count, measured->host_count,
+                     words[health][count > 1]);
+        else if (count > 0)
+            text_add(text, ", %d %s", count, words[health][count > 1]);
+    }
+    return true;
+}
+
+/* In the colour of the status, and of the worst host: only where all is well it is green. */
+static void banner_put(FILE *out, const char *status, const struct measured *measured)
+{
+    enum health worst = HEALTH_GOOD;
+    bool ok = strcmp(status, "ok") == 0;
+    bool slow = strcmp(status, "slow") == 0 || strcmp(status, "running") == 0;
+    char words[160];
+    struct text text = text_in(words, sizeof words);
+    for (int h = 0; h < measured->host_count; h++)
+        worst = measured->hosts[h].health > worst ? measured->hosts[h].health : worst;
+    enum health colour = worst == HEALTH_BAD || (!ok && !slow) ? HEALTH_BAD
+                         : worst > HEALTH_GOOD || slow         ? HEALTH_SUSPECT
+                                                               : HEALTH_GOOD;
+    if (!banner_of_hosts(measured, worst, &text))
+        text_add(&text, ok ? "No host is bad or suspect"
+                           : "No host is bad or suspect, and the run found something else");
+    fprintf(out, "<p class=\"banner %s\">", health_words[colour]);
+    text_put(out, "%s %s: %s", health_signs[colour], *status ? status : "unknown", words);
+    fputs("</p>\n", out);
+}
+
+/* The lines that take bad hosts out of Slurm. */
+static void drain_put(FILE *out, const json_t *document)
+{
+    size_t index;
+    const json_t *line, *lines = json_object_get(document, "drain");
+    if (json_array_size(lines) == 0)
+        return;
+    element_put(out, "p",
+                "To take the bad host%s out of Slurm:", plural((long long)json_array_size(lines)));
+    scroll_begin(out, "Commands for Slurm");
+    fputs("<pre>", out);
+    json_array_foreach(lines, index, line)
+        text_put(out, "%s\n", json_is_string(line) ? json_string_value(line) : "");
+    fputs("</pre>\n", out);
+    scroll_end(out);
+}
+
 static void verdict_put(struct page *page, const json_t *document, const struct measured *measured)
 {
     FILE *out = page->body;
-    int bad = health_count(measured, HEALTH_BAD);
-    int suspect = health_count(measured, HEALTH_SUSPECT);
     int unknown = health_count(measured, HEALTH_UNKNOWN);
+    double seconds = number_of(document, "seconds");
+    char took[TIME_TEXT_MOST] = "";
     section_begin(page, "Verdict");
-    if (bad > 0)
-        element_put(out, "p class=\"verdict bad\"", "\u2716 %d of %d hosts %s bad", bad,
-                    measured->host_count, bad == 1 ? "is" : "are");
-    else if (suspect > 0)
-        element_put(out, "p class=\"verdict suspect\"", "? %d of %d hosts %s suspect", suspect,
-                    measured->host_count, suspect == 1 ? "is" : "are");
-    else if (unknown > 0)
-        element_put(out, "p class=\"verdict suspect\"", "? %d of %d hosts could not be judged",
-                    unknown, measured->host_count);
-    else
-        element_put(out, "p class=\"verdict good\"", "\u2714 No host is bad or suspect");
+    banner_put(out, word_of(document, "status"), measured);
     fputs("<dl>\n", out);
     for (enum health health = HEALTH_GOOD; health <= HEALTH_BAD; health++)
         if (health != HEALTH_UNKNOWN || unknown > 0)
             health_put(out, measured, health);
-    fputs("<dt>Status</dt>", out);
-    element_put(out, "dd", "%s", word_of(document, "status"));
+    fact_put(out, "Began", word_of(document, "began"));
+    fact_put(out, "Took", seconds >= 0 ? time_text(seconds, took) : "");
+    fact_put(out, "Command", word_of(document, "command_line"));
     fputs("<dt>Made by</dt>", out);
     element_put(out, "dd", "cctest %s, agents by %s", word_of(document, "version"),
                 word_of(document, "bootstrap"));
     fputs("</dl>\n", out);
+    drain_put(out, document);
     section_end(page);
 }
 
@@ -387,23 +449,23 @@ static void distributions_put(struct page *page, const struct measured *measured
 
 static void stages_put(struct page *page, const json_t *document)
 {
-    static const char *const columns[] = {"Stage", "State", "#Seconds", "#Jobs", "Result", NULL};
+    static const char *const columns[] = {"Stage", "State", "#Time", "#Jobs", "Result", NULL};
     size_t index;
     const json_t *stage;
-    char seconds[NUMBER_TEXT_MOST];
+    char seconds[TIME_TEXT_MOST];
     FILE *out = page->body;
     section_begin(page, "Stages");
     table_begin(out, "Stages", columns);
     json_array_foreach(json_object_get(document, "stages"), index, stage)
     {
         const char *why = word_of(stage, "why"), *result = word_of(stage, "result");
+        bool left_out = strcmp(word_of(stage, "state"), "left-out") == 0;
         fputs("<tr>", out);
         element_put(out, "th scope=\"row\"", "%s", word_of(stage, "stage"));
         element_put(out, "td class=\"name\"", "%s",
-                    strcmp(word_of(stage, "state"), "left-out") == 0 ? "left out"
-                                                                     : word_of(stage, "state"));
+                    left_out ? "left out" : word_of(stage, "state"));
         element_put(out, "td class=\"number\"", "%s",
-                    number_text(number_of(stage, "seconds"), seconds));
+                    left_out ? "-" : time_text(number_of(stage, "seconds"), seconds));
         element_put(out, "td class=\"number\"", "%zu",
                     json_array_size(json_object_get(stage, "jobs")));
         element_put(out, "td class=\"long\"", "%s%s%s", why, *why && *result ? ": " : "", result);

@@ -38,6 +38,9 @@ void section_end(struct page *page);
 void element_put(FILE *out, const char *element, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* A row of a list of facts (dl); nothing where the value is empty. */
+void fact_put(FILE *out, const char *name, const char *value);
+
 /* A table in a box that scrolls by itself. `columns`: their titles, ended by NULL; a title that
  * begins with '#' is that of a column of numbers. */
 void table_begin(FILE *out, const char *caption, const char *const *columns);

@@ -79,6 +79,14 @@ void element_put(FILE *out, const char *element, const char *format, ...)
     va_end(arguments);
 }
 
+void fact_put(FILE *out, const char *name, const char *value)
+{
+    if (*value) {
+        element_put(out, "dt", "%s", name);
+        element_put(out, "dd", "%s", value);
+    }
+}
+
 void scroll_begin(FILE *out, const char *label)
 {
     fputs("<div class=\"scroll\" role=\"region\" tabindex=\"0\" aria-label=\"", out);
@@ -175,8 +183,11 @@ static const char page_style[] =
 "nav ul{list-style:none;margin:1rem 0;padding:0;display:flex;flex-wrap:wrap;gap:.25rem 1.25rem}\n"
 "nav li.document{flex-basis:100%;font-weight:600}\nnav a{display:inline-block;padding:.2rem 0}\n"
 ".muted,caption,figcaption{color:var(--muted)}\n"
-".verdict{font-size:1.25rem;font-weight:600;border-left:.5rem solid;padding:.5rem .9rem;background:var(--card)}\n"
 ".bad{color:var(--bad)}.suspect{color:var(--suspect)}.good{color:var(--good)}\n"
+".banner{font-size:1.25rem;font-weight:600;border-radius:.4rem;padding:.6rem 1rem;color:var(--back)}\n"
+".banner.bad{background:var(--bad)}.banner.suspect{background:var(--suspect)}"
+".banner.good{background:var(--good)}\n"
+"pre{margin:0;padding:.5rem 1rem;width:max-content;background:var(--card);font-size:.9rem}\n"
 ".card{background:var(--card);border:1px solid var(--line);border-radius:.4rem;padding:.5rem 1rem;margin:.75rem 0}\n"
 ".findings{list-style:none;padding:0}\n"
 ".badge{font-weight:700;margin-right:.5rem}\n"

@@ -12,14 +12,6 @@
 
 #define RANKS_MOST 4096 /* rows of the table of ranks */
 
-static void fact_put(FILE *out, const char *name, const char *value)
-{
-    if (*value) {
-        element_put(out, "dt", "%s", name);
-        element_put(out, "dd", "%s", value);
-    }
-}
-
 /* A value of an option as the command line has it: arrays by commas. */
 static void value_write(FILE *to, const json_t *value)
 {

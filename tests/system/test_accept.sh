@@ -36,7 +36,9 @@ check_status 130
 check_says '^# the run was ended early' "$out"
 check_silent '^# good' "$out"
 check "no list of good hosts" test ! -e "$scratch/early"
-check_json "$scratch/early.json" 'd["status"] == "interrupted"' 'd["errors"][0]["message"] == "interrupted by SIGTERM"'
+check_says '^# unknown: [^ ]+$' "$out"
+check_json "$scratch/early.json" '[h["health"] for h in d["hosts"]] == ["unknown"]' 'd["seconds"] > 0' \
+    'd["command_line"].startswith("cctest accept --np 2 ")' 'd["status"] == "interrupted"' 'd["errors"][0]["message"] == "interrupted by SIGTERM"'
 nothing_is_left
 
 # Many agents start, go through an empty stage, and end.
@@ -192,7 +194,11 @@ check_says '^# good: h\[1-2,4\]$' "$out"
 check_says '^# bad: h3$' "$out"
 check_says '^# scontrol update NodeName=h3 State=DRAIN Reason="cctest: sends and receives at [^"]*"$' "$out"
 check "the lists" test "$(cat "$scratch/good" "$scratch/bad")" = $'h[1-2,4]\nh3'
-for words in '✖ 1 of 4 hosts is bad' 'h\[1-2,4\]' 'h3: sends and receives at ' 'Evidence: [0-9]* measurements of h3' 'class="cell h6"><title>h3'; do
+check_says '^  isolate +done .* [0-9]+ suspects? \((h3|.*h3.*)\), [0-9]+ rounds?: ' "$out"
+check_says '^ +cable: look at the speed that its port has negotiated, ' "$out"
+for words in '<p class="banner bad">✖ slow: 1 of 4 hosts is bad</p>' '<dd>[0-9.]+ (s|min)</dd>' \
+    '<dd>cctest accept --transport tcp .* --stages pairs,isolate,all ' '<pre>scontrol update NodeName=h3 State=DRAIN ' \
+    '<p>To do: look at the speed that its port has negotiated, .* \(cable\)</p>' 'h\[1-2,4\]' 'h3: sends and receives at ' 'Evidence: [0-9]* measurements of h3' 'class="cell h6"><title>h3'; do
     check_says "$words" "$scratch/page.html"
 done
 ran=(junit)
@@ -201,14 +207,15 @@ import sys, xml.etree.ElementTree as tree
 suites = tree.parse(sys.argv[1]).getroot()
 assert [s.get("name") for s in suites] == ["start", "pairs", "isolate", "all"]
 assert all(len(s.findall("testcase")) == 4 == int(s.get("tests")) for s in suites)
-failed = [(s.get("name"), c.get("name")) for s in suites for c in s if c.find("failure") is not None]
-assert failed == [("isolate", "h3")], failed
+failed = [(s.get("name"), c.get("name"), c.find("failure").text.split(":")[0]) for s in suites for c in s if c.find("failure") is not None]
+assert failed == [("isolate", "h3", "cable")], failed
 PYTHON
 status=$?
 check_status 0 "JUnit XML: $(cat "$scratch/said")"
 check_json "$hosts_json" 'd["status"] == "slow"' \
     '[(r["unit"], r["compared_with"], r["value"] < r["threshold"] < r["median"]) for f in d["findings"] if (r := f["reason"])] == [("GB/s", "fleet", True)]' \
-    '[h["name"] for h in d["hosts"] if h["health"] == "bad"] == ["h3"]'
+    '[h["name"] for h in d["hosts"] if h["health"] == "bad"] == ["h3"]' '{f["action"]["name"] for f in d["findings"] if f["host"] == 2} == {"cable"}' \
+    'len(d["drain"]) == 1 and d["drain"][0].startswith("scontrol update NodeName=h3 State=DRAIN Reason=")'
 host_rate 3 400mbit
 
 # Where isolate is left out, slowness is a note, and what failed makes a suspect.

@@ -108,7 +108,7 @@ check_page changed.html '"Of 15 lines that both have, 3 became faster beyond noi
 # A real acceptance run of one host, by itself and from its JSON.
 cctest accept --np 2 --stages self --json one --html one.html
 check_status 0
-check_page one.html '"No host is bad" in words' '"copy by all cores" in words'
+check_page one.html '"\u2714 ok: No host is bad or suspect" in words' 'page.count("class=\"banner good\"") == 1' '"copy by all cores" in words'
 report again.html one
 check_page again.html '"copy by all cores, GB/s: 1 value" in words'
 
@@ -126,7 +126,7 @@ pairs[0].update(outcome="late", value=None)
 document["hosts"] = [{"host": h, "name": name(h), "health": "bad" if h == bad else "good", "lost": False, "stopped_seconds": 0, "unheard_seconds": 0, "agents": [h], "switch": f"s{h % 2}",
                       "inventory": None}
                      for h in range(count)]
-document.update(pairs=pairs, status="slow", findings=[
+document.update(pairs=pairs, status="slow", seconds=1234.5, command_line="cctest accept '<a>'", drain=["scontrol update '<n3>'"], findings=[
     {"stage": "isolate", "health": "good", "host": None, "peer": None, "status": "slow", "message": "<b>a note</b>", "action": None, "reason": None,
      "rotation": 0, "rotations": 0},
     {"stage": "isolate", "health": "bad", "host": bad, "peer": None, "status": "slow", "message": "n3: sends at 0.011 GB/s", "action": {"name": "cable", "sentence": "<b>look</b> at it"}, "reason": None,
@@ -142,8 +142,22 @@ done
 check_page made8.html '"<script>alert(\"1\")</script>" in words' '"1 of 8 hosts is bad" in words' 'words.count("\u2716 n3") == 4' \
     'words.index("n3: sends at") < words.index("<b>a note</b>")' '"23%" in {row[2] for row in tables["Measurements"]}' \
     'page.count("class=\"cell failed\"") == 1' 'page.count("class=\"cell h6\"") == 3' 'words.count("median 0.0472") == 2' \
-    'page.count("class=\"border\"") == 2' 'page.index("n6</text>") < page.index("n3</text>")' \
+    'page.count("class=\"border\"") == 2' \
+    '"\u2716 slow: 1 of 8 hosts is bad" in words and page.count("class=\"banner bad\"") == 1' \
+    '"To do: <b>look</b> at it (cable)" in words and words.count("To do: ") == 1' \
+    '"20.6 min" in words and "cctest accept \u0027<a>\u0027" in words and "scontrol update \u0027<n3>\u0027" in words' \
+    '"47.2 us" in {row[3] for row in tables["Measurements"]}' 'page.index("n6</text>") < page.index("n3</text>")' \
     '[row[0] for row in tables["Stages"][1:]] == ["start", "self"]' '"n3: 0.0111" in words'
+# The banner has the colour of the status where no host is bad.
+for said in 'slow suspect' 'wrong-data bad' 'running suspect' 'ok good'; do
+    python3 -c 'import json, sys
+document = json.load(open("made8"))
+document.update(status=sys.argv[1], findings=[], drain=[], hosts=[dict(host, health="good") for host in document["hosts"]])
+json.dump(document, open("healthy", "w"))' "${said% *}"
+    cctest report healthy --html healthy.html
+    check_status 0
+    check_page healthy.html "page.count('class=\"banner ${said#* }\"') == 1" "' ${said% *}: No host is bad or suspect' in words" '"To take" not in words'
+done
 check_page made300.html '"There are 300 hosts: a cell has the worst pair of 3 hosts with 3" in words' 'page.count("<rect class=\"h") == 14' \
     'page.count("class=\"cell h6\"") > 60'
 
