@@ -145,6 +145,23 @@ check_json "$hosts_json" '[h["health"] for h in d["hosts"]] == ["bad"] + ["unkno
 host_heal 1
 nothing_is_left
 
+# Likewise where a signal ends the run before rank 0 has judged: mpirun sends one when the first of the others has left.
+accepts "1 2 3 4" --stages self --duration 60 --good "$scratch/none" --bad "$scratch/bad"
+check "the stage start has ended" await 60 grep -q '"stage": "start"' "$hosts_json"
+host_cut 1
+check "the losses are known" await 60 grep -q '"lost": true' "$hosts_json"
+check_json "$hosts_json" 'd["status"] == "running"' 'all(h["health"] == "unknown" for h in d["hosts"])' 'not d["drain"]'
+kill -TERM "$(agent_of 1)"
+ended 0 130
+for rank in 1 2 3; do ended "$rank" 5; done
+table
+check_says '^  bad +h1: lost since stage [a-z]+: rank 0 is there, and 3 of the 3 other hosts fell silent' "$out"
+check_says '^# unknown: h\[2-4\]$' "$out"
+check "no other host is drained" test "$(cat "$scratch/bad")" = h1
+check "no host is called good" test ! -e "$scratch/none"
+host_heal 1
+nothing_is_left
+
 # A stopped agent is missed, and its host too.
 accepts "1 2 3 4" --stages pairs,isolate,all
 await 60 worker_of 4 >/dev/null && stopped=$(agent_of 4) && kill -STOP "$stopped"
