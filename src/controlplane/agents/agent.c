@@ -6,7 +6,6 @@
 #include <arpa/inet.h>
 #include <math.h>
 #include <poll.h>
-#include <pthread.h>
 #include <signal.h>
 #include <sodium.h>
 #include <stdio.h>
@@ -20,7 +19,6 @@
 #include "base/log.h"
 #include "base/signals.h"
 
-#define WATCH_SECONDS     0.01
 #define LOOK_SECONDS      0.1 /* between two looks at a worker whose time is over */
 #define HEARTBEAT_SECONDS 1.0
 #define STALL_SECONDS     0.5 /* a turn that takes longer than its wait and this was stalled */
@@ -68,39 +66,6 @@ static void signals_serve(struct agent *agent)
     while (read(agent->signals, &info, sizeof info) == (ssize_t)sizeof info)
         if (info.ssi_signo != SIGCHLD && !agent->signal)
             agent->signal = (int)info.ssi_signo;
-}
-
-/* ---- gaps ---- */
-
-static void *watch_main(void *argument)
-{
-    struct agent_watch *watch = argument;
-    const struct timespec pause = {.tv_nsec = (long)(WATCH_SECONDS * 1e9)};
-    for (double before = clock_seconds(); !atomic_load(&watch->ends);) {
-        nanosleep(&pause, NULL);
-        double now = clock_seconds(), gap = now - before - WATCH_SECONDS;
-        if (gap >= STOPPED_LEAST) {
-            atomic_fetch_add(&watch->stops, 1);
-            atomic_fetch_add(&watch->stopped_us, (uint64_t)(gap * 1e6));
-        }
-        before = now;
-    }
-    return NULL;
-}
-
-/* The signals of the thread are blocked, as those of its creator. */
-void agent_watch_start(struct agent *agent)
-{
-    struct agent_watch *watch = &agent->watch;
-    watch->runs = watch->runs || pthread_create(&watch->thread, NULL, watch_main, watch) == 0;
-}
-
-static void watch_stop(struct agent_watch *watch)
-{
-    atomic_store(&watch->ends, true);
-    if (watch->runs)
-        pthread_join(watch->thread, NULL);
-    watch->runs = false;
 }
 
 /* ---- the agent ---- */
@@ -161,7 +126,7 @@ static void agent_leave(struct agent *agent, bool accepts)
 
 void agent_close(struct agent *agent)
 {
-    watch_stop(&agent->watch);
+    run_watch_stop(&agent->watch);
     worker_abandon(&agent->worker);
     rank_acceptor_close(&agent->rank_acceptor);
     listeners_close(&agent->work);

@@ -5,12 +5,12 @@
 #define CCTEST_CONTROLPLANE_AGENTS_AGENTS_H
 
 #include <poll.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <sys/types.h>
 
 #include "base/bytes.h"
 #include "base/net/net.h"
+#include "base/run_watch.h"
 #include "controlplane/bootstrap/bootstrap.h"
 #include "controlplane/control/control.h"
 #include "dataplane/transport/transport.h"
@@ -170,14 +170,6 @@ void worker_abandon(struct worker *worker);
 
 struct agent;
 
-/* Notes when its process does not run: a thread that wants to run 100 times a second. */
-struct agent_watch {
-    pthread_t thread;
-    bool runs;
-    atomic_bool ends;
-    _Atomic uint64_t stops, stopped_us;
-};
-
 /* What rank 0 and the other agents do differently. */
 struct agent_ops {
     /* The argument of these is the agent. */
@@ -208,14 +200,10 @@ struct agent {
     int signal;       /* that came, and ends the run; 0: none */
     double silence;   /* seconds without a word after which an agent counts as lost */
     double heartbeat; /* seconds between two of its own words */
-    struct agent_watch watch;
+    struct run_watch watch; /* notes from the start of the run on when the process does not run */
     double now;   /* seconds at this turn; stands still while the process gets no core, so that */
     double stood; /* others are not taken for silent then: so many seconds in all */
 };
-
-/* Notes from now on when the process does not run, until agent_close(). Where no thread can be
- * started, no such gap is known. */
-void agent_watch_start(struct agent *agent);
 
 /* Opens an agent in place. Rank 0 listens where its membership says. On success the caller calls
  * agent_close(). All pointers outlive it. */

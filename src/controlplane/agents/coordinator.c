@@ -330,10 +330,10 @@ static bool gaps_taken(struct coordinator *coordinator, const struct frame *fram
 static void own_gaps_take(struct coordinator *coordinator)
 {
     struct roster *roster = &coordinator->roster;
-    struct agent_watch *watch = &coordinator->agent.watch;
+    struct run_watch *watch = &coordinator->agent.watch;
     if (roster->complete)
         roster->hosts[roster->agents[0].host].gaps = (struct host_gaps){
-            .stops = atomic_load(&watch->stops), .stopped_us = atomic_load(&watch->stopped_us)};
+            .stops = atomic_load(&watch->gaps), .stopped_us = atomic_load(&watch->gap_us)};
 }
 
 static bool coordinator_received(void *argument, struct child_link *child,
@@ -427,7 +427,7 @@ static enum status coordinator_assemble(struct coordinator *coordinator)
     roster_complete(roster, why);
     double pulse = fmax(PULSE_LEAST, PULSE_EACH * roster->leader_count);
     agent->heartbeat = fmin(pulse, agent->heartbeat);
-    agent_watch_start(agent);
+    run_watch_start(&agent->watch, STOPPED_LEAST);
     coordinator->pulse.seconds = agent->heartbeat;
     if (membership->joined)
         membership->joined(membership->joined_argument);

@@ -45,10 +45,10 @@ struct follower {
     double beat_at;     /* of the last heartbeat to the agents below */
     double word_at;     /* clock_seconds() when the last word of rank 0 came; 0: none */
     double idle_at;     /* clock_seconds() when no word was there for the last time */
-    uint64_t stopped;   /* watch.stopped_us when the last word came */
+    uint64_t stopped;   /* watch.gap_us when the last word came */
     double gap;         /* that ended at gap_ended, and is not counted yet */
     double gap_ended;   /* clock_seconds() */
-    uint64_t gap_began; /* watch.stopped_us before it */
+    uint64_t gap_began; /* watch.gap_us before it */
     struct host_gaps gaps;
 };
 
@@ -93,7 +93,7 @@ static void follower_introduce(struct follower *follower)
     size_t size = addresses_encode(&follower->agent.work_home, blob);
     follower->state = FOLLOWER_PLACED;
     if (follower->leader == 0)
-        agent_watch_start(&follower->agent);
+        run_watch_start(&follower->agent.watch, STOPPED_LEAST);
     wire_put(&follower->up, follower->agent.membership->rank, FRAME_AGENT, blob, size);
 }
 
@@ -230,7 +230,7 @@ static void follower_lost_up(struct follower *follower, enum frame_state state)
 static void follower_hear(struct follower *follower)
 {
     double now = clock_seconds(), least = UNHEARD_BEATS * follower->agent.heartbeat;
-    uint64_t stopped = atomic_load(&follower->agent.watch.stopped_us);
+    uint64_t stopped = atomic_load(&follower->agent.watch.gap_us);
     double gap = follower->word_at > 0 ? now - follower->word_at : 0;
     bool looked = now - follower->idle_at < fmax(LOOKED_SECONDS, follower->agent.heartbeat);
     if (follower->state == FOLLOWER_PLACED && looked && gap >= fmax(UNHEARD_LEAST, least)) {
@@ -246,10 +246,10 @@ static void follower_hear(struct follower *follower)
 
 static void gap_count(struct follower *follower)
 {
-    struct agent_watch *watch = &follower->agent.watch;
+    struct run_watch *watch = &follower->agent.watch;
     struct host_gaps *gaps = &follower->gaps;
-    gaps->stops = atomic_load(&watch->stops);
-    gaps->stopped_us = atomic_load(&watch->stopped_us);
+    gaps->stops = atomic_load(&watch->gaps);
+    gaps->stopped_us = atomic_load(&watch->gap_us);
     if (follower->gap <= 0 || clock_seconds() - follower->gap_ended < SETTLE_SECONDS)
         return;
     double ran = follower->gap - (double)(gaps->stopped_us - follower->gap_began) * 1e-6;

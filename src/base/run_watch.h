@@ -1,0 +1,40 @@
+/*
+ * run_watch.h - when this process did not run: it was stopped, or others had its core.
+ *
+ * A thread wants to run 100 times a second, and notes when it could not. Its signals are blocked.
+ */
+#ifndef CCTEST_BASE_RUN_WATCH_H
+#define CCTEST_BASE_RUN_WATCH_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#define RUN_GAPS_MOST 64 /* that are kept, the last ones */
+
+/* By clock_ns(). */
+struct run_gap {
+    uint64_t began, ended;
+};
+
+/* All zero: it has not been started, and knows no gap. It stays where it is while it runs. */
+struct run_watch {
+    pthread_t thread;
+    bool runs;
+    atomic_bool ends;
+    uint64_t least;                       /* ns: of a gap that counts */
+    _Atomic uint64_t gaps, gap_us;        /* so far: how many, and microseconds in all */
+    pthread_mutex_t lock;                 /* of what follows */
+    struct run_gap recent[RUN_GAPS_MOST]; /* gap number n at n modulo their number */
+};
+
+/* Notes gaps of `least` seconds and more from now on. Where no thread can be started, none is known.
+ * A watch that runs goes on. */
+void run_watch_start(struct run_watch *watch, double least);
+void run_watch_stop(struct run_watch *watch); /* one that does not run is allowed */
+
+/* ns between `begin` and `end` in which the process did not run, of the gaps that are kept. */
+uint64_t run_watch_gaps_within(struct run_watch *watch, uint64_t begin, uint64_t end);
+
+#endif

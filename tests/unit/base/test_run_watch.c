@@ -1,0 +1,91 @@
+/*
+ * test_run_watch.c - a process learns when it was stopped, and when not.
+ * tier: check; load: wait
+ */
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/clock.h"
+#include "base/run_watch.h"
+
+#define STOPPED_MS 600
+#define MS         1000000u
+
+static void sleep_ms(long ms)
+{
+    nanosleep(&(struct timespec){.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000}, NULL);
+}
+
+/* Says that it runs, is stopped, and says what it noted: before the watch, meanwhile, in the first half of that
+ * time, and in all. */
+static _Noreturn void watched_process(int to)
+{
+    struct run_watch watch = {.runs = false};
+    uint64_t began = clock_ns();
+    run_watch_start(&watch, 0.3);
+    sleep_ms(50);
+    uint64_t halted = clock_ns();
+    if (write(to, "", 1) != 1)
+        _exit(1);
+    while (clock_ns() - halted < STOPPED_MS * MS / 2) /* it is stopped in here */
+        cpu_relax();
+    uint64_t ended = clock_ns();
+    for (int i = 0; i < 200 && atomic_load(&watch.gaps) == 0; i++)
+        sleep_ms(10);
+    uint64_t noted[] = {run_watch_gaps_within(&watch, 0, began),
+                        run_watch_gaps_within(&watch, halted, ended),
+                        run_watch_gaps_within(&watch, halted, halted + STOPPED_MS * MS / 2),
+                        atomic_load(&watch.gaps), atomic_load(&watch.gap_us)};
+    run_watch_stop(&watch);
+    _exit(write(to, noted, sizeof noted) != (ssize_t)sizeof noted);
+}
+
+static void a_stop_is_noted_with_its_moment(void **state)
+{
+    (void)state;
+    int ends[2], status;
+    char byte;
+    uint64_t noted[5];
+    assert_int_equal(pipe(ends), 0);
+    pid_t child = fork();
+    if (child == 0)
+        watched_process(ends[1]);
+    assert_int_equal(read(ends[0], &byte, 1), 1);
+    kill(child, SIGSTOP);
+    sleep_ms(STOPPED_MS);
+    kill(child, SIGCONT);
+    assert_int_equal(read(ends[0], noted, sizeof noted), sizeof noted);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    assert_int_equal(noted[0], 0);
+    assert_true(noted[1] > (STOPPED_MS - 100) * MS);
+    assert_true(noted[2] > (STOPPED_MS / 2 - 100) * MS && noted[2] <= STOPPED_MS * MS / 2);
+    assert_true(noted[3] >= 1);
+    assert_true(noted[4] > (STOPPED_MS - 100) * 1000);
+}
+
+static void a_watch_that_was_not_started_knows_nothing(void **state)
+{
+    (void)state;
+    struct run_watch watch = {.runs = false};
+    assert_int_equal(run_watch_gaps_within(&watch, 0, UINT64_MAX), 0);
+    run_watch_stop(&watch);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_stop_is_noted_with_its_moment),
+        cmocka_unit_test(a_watch_that_was_not_started_knows_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
