@@ -454,6 +454,26 @@ static json_t *result_bottleneck(const struct json_report *json, const struct re
     return named;
 }
 
+static json_t *result_outliers(const struct json_report *json, const struct result *result)
+{
+    static const char *const causes[] = {[OUTLIER_UNKNOWN] = NULL,
+                                         [OUTLIER_STOPPED] = "stopped",
+                                         [OUTLIER_LATE] = "late",
+                                         [OUTLIER_RESENT] = "resent",
+                                         [OUTLIER_AWAITED] = "awaited"};
+    json_t *list = json_array();
+    for (int i = 0; i < OUTLIERS_MOST && i < result->outlier_count; i++) {
+        const struct outlier *outlier = &result->outliers[i];
+        json_t *rank = outlier->rank < 0 ? json_null() : rank_named(json, outlier->rank);
+        json_t *peer = outlier->peer < 0 ? json_null() : rank_named(json, outlier->peer);
+        json_array_append_new(list, json_pack("{s:I, s:f, s:s?, s:s, s:o, s:o}", "iteration",
+                                              (json_int_t)outlier->iteration, "time_us",
+                                              outlier->time_us, "cause", causes[outlier->cause],
+                                              "words", outlier->text, "rank", rank, "peer", peer));
+    }
+    return json_pack("{s:I, s:o}", "count", (json_int_t)result->outlier_count, "longest", list);
+}
+
 /* Of `most` peers at most. */
 static json_t *sample_peers(const struct rank_sample *sample, int most)
 {
@@ -503,6 +523,7 @@ static void json_result(struct report *report, const struct job *job, const stru
     json_object_set_new(line, "late_rank", late ? json_integer(result->late_rank) : json_null());
     json_object_set_new(line, "late_us", late ? json_real(result->late_us) : json_null());
     json_object_set_new(line, "bottleneck", result_bottleneck(json, result));
+    json_object_set_new(line, "outliers", result_outliers(json, result));
     json_object_set_new(line, "samples", result_samples(job, result));
     if (result->load)
         json_object_set_new(line, "load", load_json(result->load));

@@ -430,6 +430,15 @@ static void table_connected(struct report *report, const struct job *job,
 
 /* The lines. */
 
+static void outliers_print(FILE *out, const struct result *result)
+{
+    for (int i = 0; i < OUTLIERS_MOST && i < result->outlier_count; i++)
+        fprintf(out, "#   outlier: %s\n", result->outliers[i].text);
+    if (result->outlier_count > OUTLIERS_MOST)
+        fprintf(out, "#   outlier: %ld more, none of them longer\n",
+                result->outlier_count - OUTLIERS_MOST);
+}
+
 /* With -v: the way that the bytes of this line went. */
 static void print_traffic(const struct table *table, const struct result *result)
 {
@@ -469,6 +478,7 @@ static void print_line(const struct table *table, const struct job *job,
         fprintf(out, "#   rank %d begins late: %.0f us after the start releases it (median)\n",
                 result->late_rank, result->late_us);
     if (job->bootstrap.verbosity >= 1) {
+        outliers_print(out, result);
         prediction_steps_print(out, result);
         samples_remark(out, result);
         print_traffic(table, result);

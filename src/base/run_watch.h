@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define RUN_GAPS_MOST 64 /* that are kept, the last ones */
+#define RUN_GAPS_MOST 256 /* that are kept, the last ones */
 
 /* By clock_ns(). */
 struct run_gap {

@@ -12,6 +12,7 @@
 
 #include "base/bytes.h"
 #include "base/rank_state.h"
+#include "base/run_watch.h"
 #include "base/status.h"
 #include "base/text.h"
 #include "collective/collective.h"
@@ -613,6 +614,12 @@ void start_barrier_close(struct start_barrier *barrier); /* all zero is allowed 
  * A runner holds what lasts for the whole job: links, the local engine, the start barrier.
  * ---- */
 
+/* A wait for one peer, at a stretch. */
+struct awaited {
+    int peer; /* -1: none */
+    uint64_t ns;
+};
+
 struct runner {
     const struct job *job;
     struct control *control;
@@ -639,6 +646,8 @@ struct runner {
     uint64_t crowded_until;   /* until then other programs are thought to want the core, ns */
     int unheard;              /* as in struct idle_report */
     uint64_t arrived;         /* as in struct idle_report, at the last check; 0: not known */
+    struct awaited awaited;   /* what this iteration has waited for longest */
+    struct run_watch run_watch; /* of this rank, if the job watches */
     struct start_barrier start_barrier;
     struct traffic start_traffic[TRANSPORTS_MOST]; /* of the start barriers, by endpoint */
     struct profile profile; /* of iterations without the start barriers, if the job asks for it */
@@ -674,6 +683,7 @@ struct iteration_times {
     uint64_t duration; /* from its release to its end */
     uint64_t released; /* when, by clock_ns() */
     uint64_t device;   /* that a device took for it, by the device's clock; 0: none did */
+    struct awaited awaited; /* the longest wait that was looked at, to 20 ms */
 };
 
 /* One iteration in the job's start mode, after the faults injected at its beginning. Iterations

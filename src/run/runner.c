@@ -125,6 +125,9 @@ static void runner_show_wait(struct runner *runner, struct position where)
     if (runner->unheard >= 0)
         where = (struct position){
             .kind = OPERATION_SEND, .peer = runner->unheard, .step = STEP_UNHEARD};
+    uint64_t waited = runner->last_check - runner->idle_since;
+    if (where.peer >= 0 && waited > runner->awaited.ns)
+        runner->awaited = (struct awaited){.peer = where.peer, .ns = waited};
     progress_set_position(runner->progress, &where);
 }
 
@@ -314,14 +317,17 @@ enum status runner_iterate(struct runner *runner, struct execution *execution, u
      * it. */
     bool follows = runner->job->start != START_BARRIER && runner->job->injection_count == 0;
     uint64_t begun = follows ? *released : clock_ns();
+    runner->awaited = (struct awaited){.peer = -1};
     if (status == STATUS_OK)
         status = runner_run(runner, execution);
     uint64_t ended = clock_ns();
     profile_close(profile);
     if (runner->job->watches)
         links_watch(runner->links, false);
-    *times = (struct iteration_times){
-        .late = begun - *released, .duration = ended - *released, .released = *released};
+    *times = (struct iteration_times){.late = begun - *released,
+                                      .duration = ended - *released,
+                                      .released = *released,
+                                      .awaited = runner->awaited};
     if (execution->hooks->device_time)
         times->device = execution->hooks->device_time(execution);
     *released = ended;

@@ -415,7 +415,7 @@ static void seed_result(struct bytes *out, const char *name, unsigned flags,
         result.changes = (struct device_changes){.devices = &change, .count = 1};
     const struct job job = {.iterations = 2, .watches = true};
     struct bytes share = {0};
-    rank_summary_encode(&result, &job, NULL, &share);
+    rank_summary_encode(&result, &job, NULL, NULL, &share);
     char *word = memmem(share.data, share.size, "shm", 3);
     require(word);
     memcpy(word, transport, 3);

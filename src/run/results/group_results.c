@@ -4,7 +4,7 @@
  * The time of an iteration of a group is that of its slowest rank, or half of it where an iteration
  * goes there and back. Percentiles are taken over iterations.
  */
-#include "run/results/results.h"
+#include "run/results/internal.h"
 
 #include "base/list.h"
 #include "base/log.h"
@@ -121,10 +121,8 @@ enum status slowest_add(struct control *control, const struct rank_result *rank_
     return status == STATUS_OK && rank == 0 ? slowest_unpack(slowest, first) : status;
 }
 
-/* At rank 0: copies the times of a group, each divided by `trips`, from `words` (duration or device)
- * to `to`, which has room for all iterations. */
-static void slowest_copy(const struct slowest *slowest, const uint64_t *words, int group,
-                         uint64_t trips, uint64_t *to)
+void slowest_copy(const struct slowest *slowest, const uint64_t *words, int group, uint64_t trips,
+                  uint64_t *to)
 {
     size_t groups = (size_t)slowest->split->groups->groups;
     for (size_t i = 0; i < slowest->count; i++)

@@ -18,6 +18,116 @@ void bottleneck_report(struct result *result, const struct member *members,
                        const struct rank_summaries *summaries, uint64_t duration, uint64_t time);
 void bottleneck_report_free(struct result *result);
 
+/* ---- Where the bottleneck is, from the counts at both ends of all links. ---- */
+
+/* What one link carried in the timed iterations of a line. */
+struct bottleneck_link {
+    int from, to;     /* ranks */
+    uint64_t bytes;   /* of messages */
+    uint64_t busy;    /* ns in which bytes were on their way */
+    uint64_t starved; /* ns in which the receiver waited for them */
+};
+
+struct bottleneck_case {
+    int ranks;
+    const int *node;      /* of each rank, from 0 */
+    const uint64_t *late; /* of each rank: the median of the time from its release to its
+                             beginning, ns */
+    int late_rank;        /* statistics_late_rank() of these */
+    uint64_t duration;    /* p50 of an iteration, ns */
+    uint64_t time;        /* all iterations together, ns */
+    const struct bottleneck_link *links;
+    int link_count;
+};
+
+/* Nothing is kept. */
+void bottleneck_find(const struct bottleneck_case *given, struct bottleneck *bottleneck);
+
+/* ---- What happened on a rank in its long iterations: it did not run, began late, sent packets
+ * again, or waited for a peer for long.
+ *
+ * An iteration is told from the end of the one before, so that its start barrier counts: a rank that
+ * is stopped there, and that the others do not wait for any more, keeps them waiting later. Packets
+ * are looked at every LOOK_LEAST at most, between iterations, so they belong to a range of them.
+ * ---- */
+
+enum incident_kind {
+    INCIDENT_STOPPED, /* ns in which the rank did not run */
+    INCIDENT_LATE,    /* ns from the release to its beginning */
+    INCIDENT_RESENT,  /* packets to `peer` that were sent again */
+    INCIDENT_AWAITED, /* ns in which it waited for `peer`, at a stretch */
+    INCIDENT_KINDS
+};
+
+struct incident {
+    enum incident_kind kind;
+    int peer;             /* -1: none */
+    uint64_t first, last; /* iterations */
+    uint64_t amount;
+};
+
+#define INCIDENTS_MOST 120                 /* of a rank and line */
+#define INCIDENT_LEAST (OUTLIER_LEAST / 2) /* ns: shorter ones explain no outlier */
+
+struct incidents; /* NULL is allowed in all calls but incidents_note() */
+
+/* `stats` and `links` outlive it. */
+void incidents_create(const struct link_stats *stats, struct links *links,
+                      struct incidents **incidents);
+void incidents_free(struct incidents *incidents);
+
+/* A series of iterations begins, the first of which is this one. */
+void incidents_begin(struct incidents *incidents, long iteration);
+
+/* Iteration `iteration` has ended. */
+void incidents_note(struct incidents *incidents, long iteration,
+                    const struct iteration_times *times);
+
+/* Fills in those that are kept, when all ranks have ended; returns how many. It comes before
+ * link_stats_sort(). */
+int incidents_list(struct incidents *incidents, struct run_watch *watch,
+                   struct incident list[INCIDENTS_MOST]);
+
+void incident_code(struct codec codec, int ranks, struct incident *incident);
+
+/* At rank 0: copies the times of a group, each divided by `trips`, from `words` (duration or device)
+ * to `to`, which has room for all iterations. */
+void slowest_copy(const struct slowest *slowest, const uint64_t *words, int group, uint64_t trips,
+                  uint64_t *to);
+
+/* ---- Which iterations are outliers, and what the ranks know of them. ---- */
+
+struct outlier_case {
+    const uint64_t *durations; /* ns of each iteration */
+    size_t count;
+    const struct rank_summaries *summaries;
+    const struct member *members; /* by rank */
+    const struct tick *tick;
+};
+
+/* Fills result->outliers and outlier_count. Without memory there are none. */
+void outliers_find(const struct outlier_case *given, struct result *result);
+
+/* ---- When the steps of a line end on a rank: the median of its timed iterations. ---- */
+
+#define STEP_TIMES_BYTES ((size_t)1 << 20) /* that are held at most: the first iterations count */
+
+struct step_times; /* NULL: not asked for, in all calls below */
+
+/* The clock has steps, and outlives it; it may be without, and then *made is NULL. On success the caller
+ * calls step_times_free(). */
+enum status step_times_create(const struct step_clock *clock, struct step_times **made);
+void step_times_free(struct step_times *times);
+
+/* An iteration has ended, which was released then (clock_ns()). */
+void step_times_note(struct step_times *times, uint64_t released);
+
+int step_times_count(const struct step_times *times);
+
+/* From the release of an iteration to the end of the step: the median, us; 0: the rank has no part in
+ * it. */
+double step_times_median(struct step_times *times, int step, const struct tick *tick);
+
 /* ---- What is wrong in a line, in sentences. ---- */
 
 typedef void fault_listener(void *argument, const struct job_error *error);

@@ -77,6 +77,18 @@ int link_stats_sort(struct link_stats *stats)
     return stats->count < LINK_STATS_MOST ? stats->count : LINK_STATS_MOST;
 }
 
+void link_stats_resent(const struct link_stats *stats, struct links *links, uint64_t *resent)
+{
+    for (int i = 0; i < stats->count; i++) {
+        resent[i] = 0;
+        for (int lane = 0; lane < stats->peers[i].lanes; lane++) {
+            struct wait_stats out;
+            channel_read(links, stats->peers[i].peer, lane, true, &out);
+            resent[i] += out.resent;
+        }
+    }
+}
+
 void link_stats_count(struct link_stats *stats, struct links *links, int sign)
 {
     if (!stats)

@@ -1,7 +1,7 @@
 /*
  * rank_result.c - one rank's samples, finding and traffic of a line.
  */
-#include "run/results/results.h"
+#include "run/results/internal.h"
 
 #include "base/list.h"
 #include "base/log.h"
@@ -53,8 +53,10 @@ enum status rank_result_create(const struct job *job, const struct test_case *te
         rank_result->direct |= is_used && !links_stages(runner->links, peer);
     }
     TRY(step_times_create(&test_case->clock, &rank_result->steps));
-    if (job->watches)
+    if (job->watches) {
         link_stats_create(test_case, runner, &rank_result->links);
+        incidents_create(rank_result->links, runner->links, &rank_result->incidents);
+    }
     return STATUS_OK;
 }
 
@@ -84,6 +86,7 @@ void rank_result_free(struct rank_result *rank_result)
     free(rank_result->samples);
     free(rank_result->late);
     free(rank_result->device_samples);
+    incidents_free(rank_result->incidents);
     link_stats_free(rank_result->links);
     step_times_free(rank_result->steps);
     device_changes_free(&rank_result->changes);
@@ -158,6 +161,8 @@ void rank_result_note_times(struct rank_result *rank_result, const struct iterat
     step_times_note(rank_result->steps, times->released);
     if (rank_result->device_samples)
         rank_result->device_samples[i] = times->device;
+    if (rank_result->incidents)
+        incidents_note(rank_result->incidents, i, times);
 }
 
 /* Traffic. */
@@ -181,6 +186,7 @@ void rank_result_begin(struct rank_result *rank_result, struct runner *runner)
     runner->profile = (struct profile){0};
     link_stats_count(rank_result->links, runner->links, -1);
     rank_result_traffic_add(rank_result, runner, -1);
+    incidents_begin(rank_result->incidents, rank_result->iterations);
 }
 
 void rank_result_end(struct rank_result *rank_result, const struct runner *runner)
@@ -272,6 +278,11 @@ static void summary_code(struct codec codec, int ranks, int group_ranks,
         summary->peer = new_array((size_t)summary->peers, sizeof *summary->peer);
     for (int i = 0; i < summary->peers; i++)
         peer_code(codec, ranks, &summary->peer[i]);
+    code_int(codec, &summary->incident_count, 0, INCIDENTS_MOST);
+    if (codec.in)
+        summary->incidents = new_array((size_t)summary->incident_count, sizeof *summary->incidents);
+    for (int i = 0; i < summary->incident_count; i++)
+        incident_code(codec, ranks, &summary->incidents[i]);
     code_real(codec, &summary->duration);
     code_int(codec, &summary->steps, 0, CLOCK_STEPS_MOST);
     if (codec.in)
@@ -281,8 +292,10 @@ static void summary_code(struct codec codec, int ranks, int group_ranks,
 }
 
 void rank_summary_encode(struct rank_result *rank_result, const struct job *job,
-                         const struct tick *tick, struct bytes *bytes)
+                         struct run_watch *watch, const struct tick *tick, struct bytes *bytes)
 {
+    struct incident incidents[INCIDENTS_MOST];
+    int incident_count = incidents_list(rank_result->incidents, watch, incidents);
     size_t iterations = (size_t)rank_result->iterations;
     struct link_stats *links = rank_result->links;
     bool asked = job->profile || job->watches;
@@ -296,6 +309,8 @@ void rank_summary_encode(struct rank_result *rank_result, const struct job *job,
         .transports = rank_result->transports,
         .peers = link_stats_sort(links),
         .peer = links ? links->peers : NULL,
+        .incident_count = incident_count,
+        .incidents = incidents,
         .duration = asked ? statistics_of(rank_result->samples, iterations, tick).p50 : 0,
         .steps = step_times_count(rank_result->steps)};
     memcpy(summary.shares, rank_result->shares, sizeof summary.shares);
@@ -335,6 +350,7 @@ void rank_summaries_free(struct rank_summaries *summaries)
 {
     for (int r = 0; r < summaries->count; r++) {
         free(summaries->items[r].peer);
+        free(summaries->items[r].incidents);
         free(summaries->items[r].step);
         device_changes_free(&summaries->items[r].changes);
     }

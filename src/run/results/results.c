@@ -123,6 +123,23 @@ static uint64_t result_time(const struct result *result, const struct line *line
     return (uint64_t)(mean * (double)result->iterations);
 }
 
+/* Of the slowest group. */
+static void result_outliers(struct result *result, const struct line *line)
+{
+    size_t count = line->slowest->count;
+    uint64_t *durations = malloc((count + 1) * sizeof *durations);
+    if (!durations)
+        return;
+    slowest_copy(line->slowest, line->slowest->duration, result->slowest_group, 1, durations);
+    const struct outlier_case given = {.durations = durations,
+                                       .count = count,
+                                       .summaries = line->summaries,
+                                       .members = line->members,
+                                       .tick = line->tick};
+    outliers_find(&given, result);
+    free(durations);
+}
+
 /* Each rank's time by activity, if it was asked for and iterations were timed. */
 static void result_profile(struct result *result, const struct job *job,
                            const struct rank_summaries *summaries)
@@ -203,8 +220,10 @@ static enum status results_add_summaries(struct results *results, const struct l
     results->wrong += result->wrong;
     TRY(status);
     result_late(result, line, &duration);
-    if (job->watches && result->iterations > 0)
+    if (job->watches && result->iterations > 0) {
         bottleneck_report(result, line->members, summaries, duration, result_time(result, line));
+        result_outliers(result, line);
+    }
     result_profile(result, job, summaries);
     result_steps(result, line);
     for (int r = 0; r < summaries->count; r++)

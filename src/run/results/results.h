@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "base/rank_state.h"
+#include "base/run_watch.h"
 #include "base/stats/stats.h"
 #include "base/status.h"
 #include "base/tick.h"
@@ -41,26 +42,6 @@ enum bottleneck_kind {
     BOTTLENECK_HOST, /* all links from and to a host */
 };
 
-/* What one link carried in the timed iterations of a line. */
-struct bottleneck_link {
-    int from, to;     /* ranks */
-    uint64_t bytes;   /* of messages */
-    uint64_t busy;    /* ns in which bytes were on their way */
-    uint64_t starved; /* ns in which the receiver waited for them */
-};
-
-struct bottleneck_case {
-    int ranks;
-    const int *node;      /* of each rank, from 0 */
-    const uint64_t *late; /* of each rank: the median of the time from its release to its
-                             beginning, ns */
-    int late_rank;        /* statistics_late_rank() of these */
-    uint64_t duration;    /* p50 of an iteration, ns */
-    uint64_t time;        /* all iterations together, ns */
-    const struct bottleneck_link *links;
-    int link_count;
-};
-
 struct bottleneck {
     enum bottleneck_kind kind;
     int rank;            /* the late one; -1 */
@@ -73,8 +54,32 @@ struct bottleneck {
     uint64_t late, next; /* ns: of the late rank, and the most of any other */
 };
 
-/* Nothing is kept. */
-void bottleneck_find(const struct bottleneck_case *given, struct bottleneck *bottleneck);
+/* ---- Iterations of a line that took far longer than the others, and why.
+ *
+ * One is an outlier if it took three times the median, if it is ten times as far above the median as
+ * the upper quartile is, and OUTLIER_LEAST above it. Up to a quarter of the iterations may be
+ * anything. (J. W. Tukey, Exploratory Data Analysis, 1977, has the fences from quartiles; ten is far
+ * out for times, which are skewed.)
+ * ---- */
+
+#define OUTLIER_LEAST 50000000u /* ns */
+#define OUTLIERS_MOST 3         /* of a line that are reported, the longest */
+
+enum outlier_cause {
+    OUTLIER_UNKNOWN,
+    OUTLIER_STOPPED, /* ranks did not run */
+    OUTLIER_LATE,    /* a rank began it late */
+    OUTLIER_RESENT,  /* packets were sent again meanwhile */
+    OUTLIER_AWAITED, /* a rank, or the link between two, was waited for; why is not known */
+};
+
+struct outlier {
+    long iteration; /* of the timed ones, from 0 */
+    double time_us; /* the slowest rank's, release to end */
+    enum outlier_cause cause;
+    int rank, peer; /* that the cause names, of packets their sender first; -1: no single one */
+    char text[320]; /* a sentence */
+};
 
 /* ---- Rank 0's table of the devices that the ranks use: which, on which host, by which
  * ranks.
@@ -325,6 +330,9 @@ int link_stats_sort(struct link_stats *stats);
 /* Notes the bytes of all timed iterations, which `test_case` has counted. NULL is allowed. */
 void link_stats_note_bytes(struct link_stats *stats, const struct test_case *test_case);
 
+/* Packets that were sent again to each peer since its connection was made, as peers[] has them. */
+void link_stats_resent(const struct link_stats *stats, struct links *links, uint64_t *resent);
+
 /* Before (sign -1) and after (+1) each series of timed iterations. NULL is allowed. */
 void link_stats_count(struct link_stats *stats, struct links *links, int sign);
 
@@ -354,26 +362,6 @@ long sampling_first(const struct job *job, int roots);
 long sampling_next(const struct job *job, int roots, long done, double seconds,
                    const struct median_interval *interval, enum sampling_end *end);
 
-/* ---- When the steps of a line end on a rank: the median of its timed iterations. ---- */
-
-#define STEP_TIMES_BYTES ((size_t)1 << 20) /* that are held at most: the first iterations count */
-
-struct step_times; /* NULL: not asked for, in all calls below */
-
-/* The clock has steps, and outlives it; it may be without, and then *made is NULL. On success the caller
- * calls step_times_free(). */
-enum status step_times_create(const struct step_clock *clock, struct step_times **made);
-void step_times_free(struct step_times *times);
-
-/* An iteration has ended, which was released then (clock_ns()). */
-void step_times_note(struct step_times *times, uint64_t released);
-
-int step_times_count(const struct step_times *times);
-
-/* From the release of an iteration to the end of the step: the median, us; 0: the rank has no part in
- * it. */
-double step_times_median(struct step_times *times, int step, const struct tick *tick);
-
 /* ---- What one line of the table yields on one rank. ---- */
 
 /* One rank's part of a line. */
@@ -397,6 +385,7 @@ struct rank_result {
     bool stages, direct; /* links to peers go through rings in memory of the host; others do not */
     bool used[TRANSPORTS_MOST];    /* it serves peers of the line */
     struct link_stats *links;      /* with each peer; NULL: not asked for */
+    struct incidents *incidents;   /* likewise, in its long iterations */
     struct step_times *steps;      /* likewise, when they end */
     struct device_changes changes; /* what devices have counted; of those that this rank reads */
 };
@@ -556,6 +545,8 @@ struct result {
     int ranks;
     struct bottleneck bottleneck;   /* what accounts for the time */
     char bottleneck_text[320];      /* the same as a sentence; "": none, or not asked for */
+    struct outlier outliers[OUTLIERS_MOST]; /* of the slowest group, the longest first */
+    long outlier_count;                     /* of all; 0 where they are not asked for */
     struct rank_sample *samples;    /* of each rank; the results free them after
                                      report->result(); NULL: not asked for */
     struct device_readings devices; /* likewise: what devices have counted. Without -v or JSON only
@@ -719,6 +710,8 @@ struct rank_summary {
     struct transport_use transport[TRANSPORTS_MOST];
     int peers;
     struct peer_stats *peer; /* of each of them: the longest awaited first */
+    int incident_count;
+    struct incident *incidents;
     int steps;
     double *step; /* when each ends, us after the release; 0: the rank has no part in it */
 };
@@ -730,9 +723,9 @@ struct rank_summaries {
 };
 
 /* Appends the summary of `rank_result`, of which it sorts the samples and the late times, with
- * ticks. */
+ * ticks. `watch`: of this rank; NULL: there is none. */
 void rank_summary_encode(struct rank_result *rank_result, const struct job *job,
-                         const struct tick *tick, struct bytes *bytes);
+                         struct run_watch *watch, const struct tick *tick, struct bytes *bytes);
 
 /* Reads what all ranks sent, and checks it. `group_ranks`: the ranks of a group, in which findings
  * count. The caller gives the summaries back with rank_summaries_free(), also after an error. */

@@ -1,7 +1,7 @@
 /*
  * samples.c - the samples of a line: how many there are, the raw rows, and the times of steps.
  */
-#include "run/results/results.h"
+#include "run/results/internal.h"
 
 #include "base/log.h"
 

@@ -193,7 +193,8 @@ static enum status session_gather(struct session *session, struct rank_result *r
         TRY(sample_rows_report(session->control, job, rank_result, session->report,
                                &session->runner.tick));
     TRY(slowest_add(session->control, rank_result, slowest));
-    rank_summary_encode(rank_result, job, &session->runner.tick, &bytes);
+    rank_summary_encode(rank_result, job, &session->runner.run_watch, &session->runner.tick,
+                        &bytes);
     enum status status =
         control_exchange(session->control, EXCHANGE_GATHER, &bytes, "result", &blobs);
     if (status == STATUS_OK && blobs.count && session->report)

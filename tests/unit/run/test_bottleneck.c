@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#include "run/results/results.h"
+#include "run/results/internal.h"
 #include "base/stats/stats.h"
 
 #define RANKS_MOST 8

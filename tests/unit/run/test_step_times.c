@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "run/results/results.h"
+#include "run/results/internal.h"
 
 #define STEPS 3
 

@@ -1,0 +1,106 @@
+/*
+ * test_incidents.c - what a rank keeps of its long iterations: also what happened in the start barrier before them.
+ * tier: check; load: cpu1
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/clock.h"
+#include "run/results/internal.h"
+
+#define MS 1000000u
+
+struct scene {
+    struct link_stats stats; /* without peers */
+    struct incidents *incidents;
+    uint64_t now;
+    struct run_watch watch;
+    struct incident list[INCIDENTS_MOST];
+};
+
+static void scene_open(struct scene *scene)
+{
+    memset(scene, 0, sizeof *scene);
+    scene->watch.runs = true;
+    pthread_mutex_init(&scene->watch.lock, NULL);
+    incidents_create(&scene->stats, NULL, &scene->incidents);
+    incidents_begin(scene->incidents, 0);
+    scene->now = clock_ns();
+}
+
+/* ms in the start barrier, until it begins, and until it ends. */
+static void iterate(struct scene *scene, long iteration, uint64_t barrier, uint64_t late,
+                    uint64_t duration, struct awaited awaited)
+{
+    const struct iteration_times times = {.released = scene->now + barrier * MS,
+                                          .late = late * MS,
+                                          .duration = duration * MS,
+                                          .awaited = awaited};
+    incidents_note(scene->incidents, iteration, &times);
+    scene->now += (barrier + duration) * MS;
+}
+
+static int listed(struct scene *scene)
+{
+    int count = incidents_list(scene->incidents, &scene->watch, scene->list);
+    incidents_free(scene->incidents);
+    return count;
+}
+
+static void assert_incident(const struct incident *incident, enum incident_kind kind, int peer,
+                            uint64_t iteration, uint64_t ms)
+{
+    assert_int_equal(incident->kind, kind);
+    assert_int_equal(incident->peer, peer);
+    assert_int_equal(incident->first, iteration);
+    assert_int_equal(incident->last, iteration);
+    assert_int_equal(incident->amount / MS, ms);
+}
+
+static void what_happened_is_kept_with_its_iteration(void **state)
+{
+    (void)state;
+    struct scene scene;
+    scene_open(&scene);
+    iterate(&scene, 0, 1, 0, 2, (struct awaited){.peer = -1});
+    /* It is stopped in the barrier of the second, after the others have gone on. */
+    scene.watch.recent[0] = (struct run_gap){scene.now + 1 * MS, scene.now + 801 * MS};
+    atomic_store(&scene.watch.gaps, 1);
+    iterate(&scene, 1, 900, 0, 2, (struct awaited){.peer = -1});
+    iterate(&scene, 2, 1, 60, 200, (struct awaited){.peer = 3, .ns = 90 * MS});
+    iterate(&scene, 3, 1, 24, 200, (struct awaited){.peer = 4, .ns = 24 * MS}); /* of no account */
+    iterate(&scene, 4, 1, 0, 2, (struct awaited){.peer = -1});
+    assert_int_equal(listed(&scene), 3);
+    assert_incident(&scene.list[0], INCIDENT_STOPPED, -1, 1, 800);
+    assert_incident(&scene.list[1], INCIDENT_LATE, -1, 2, 60);
+    assert_incident(&scene.list[2], INCIDENT_AWAITED, 3, 2, 90);
+}
+
+static void the_longest_iterations_are_kept(void **state)
+{
+    (void)state;
+    struct scene scene;
+    scene_open(&scene);
+    for (long i = 0; i < 1000; i++)
+        iterate(&scene, i, 0, i == 900 ? 500 : 30, i == 900 ? 600 : 31,
+                (struct awaited){.peer = -1});
+    int found = 0, count = listed(&scene);
+    for (int i = 0; i < count; i++)
+        found += scene.list[i].first == 900 && scene.list[i].amount == 500 * MS;
+    assert_int_equal(found, 1);
+    assert_int_equal(incidents_list(NULL, NULL, scene.list), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_happened_is_kept_with_its_iteration),
+        cmocka_unit_test(the_longest_iterations_are_kept),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
