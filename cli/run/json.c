@@ -454,6 +454,35 @@ static json_t *result_bottleneck(const struct json_report *json, const struct re
     return named;
 }
 
+/* null: no rank. */
+static json_t *rank_maybe(const struct json_report *json, int rank)
+{
+    return rank < 0 ? json_null() : rank_named(json, rank);
+}
+
+static json_t *result_losses(const struct json_report *json, const struct result *result)
+{
+    static const char *const words[][2] = {[LOSS_CONNECTION] = {"link", "from"},
+                                           [LOSS_FROM] = {"host", "from"},
+                                           [LOSS_TO] = {"host", "to"},
+                                           [LOSS_HOST] = {"host", "both"},
+                                           [LOSS_ALL] = {"all", "both"}};
+    json_t *list = json_array();
+    for (int i = 0; i < result->loss_count; i++) {
+        const struct loss *loss = &result->losses[i];
+        json_t *host = loss->host < 0 ? json_null() : rank_named(json, loss->host);
+        json_array_append_new(
+            list,
+            json_pack("{s:s, s:s, s:s, s:I, s:I, s:O, s:o, s:o}", "kind", words[loss->kind][0],
+                      "direction", words[loss->kind][1], "words", loss->text, "packets",
+                      (json_int_t)loss->packets, "resent", (json_int_t)loss->resent, "host",
+                      json_is_null(host) ? host : json_object_get(host, "host"), "from",
+                      rank_maybe(json, loss->from), "to", rank_maybe(json, loss->to)));
+        json_decref(host);
+    }
+    return list;
+}
+
 static json_t *result_outliers(const struct json_report *json, const struct result *result)
 {
     static const char *const causes[] = {[OUTLIER_UNKNOWN] = NULL,
@@ -464,12 +493,12 @@ static json_t *result_outliers(const struct json_report *json, const struct resu
     json_t *list = json_array();
     for (int i = 0; i < OUTLIERS_MOST && i < result->outlier_count; i++) {
         const struct outlier *outlier = &result->outliers[i];
-        json_t *rank = outlier->rank < 0 ? json_null() : rank_named(json, outlier->rank);
-        json_t *peer = outlier->peer < 0 ? json_null() : rank_named(json, outlier->peer);
-        json_array_append_new(list, json_pack("{s:I, s:f, s:s?, s:s, s:o, s:o}", "iteration",
-                                              (json_int_t)outlier->iteration, "time_us",
-                                              outlier->time_us, "cause", causes[outlier->cause],
-                                              "words", outlier->text, "rank", rank, "peer", peer));
+        json_array_append_new(list,
+                              json_pack("{s:I, s:f, s:s?, s:s, s:o, s:o}", "iteration",
+                                        (json_int_t)outlier->iteration, "time_us", outlier->time_us,
+                                        "cause", causes[outlier->cause], "words", outlier->text,
+                                        "rank", rank_maybe(json, outlier->rank), "peer",
+                                        rank_maybe(json, outlier->peer)));
     }
     return json_pack("{s:I, s:o}", "count", (json_int_t)result->outlier_count, "longest", list);
 }
@@ -523,6 +552,7 @@ static void json_result(struct report *report, const struct job *job, const stru
     json_object_set_new(line, "late_rank", late ? json_integer(result->late_rank) : json_null());
     json_object_set_new(line, "late_us", late ? json_real(result->late_us) : json_null());
     json_object_set_new(line, "bottleneck", result_bottleneck(json, result));
+    json_object_set_new(line, "losses", result_losses(json, result));
     json_object_set_new(line, "outliers", result_outliers(json, result));
     json_object_set_new(line, "samples", result_samples(job, result));
     if (result->load)

@@ -478,6 +478,8 @@ static void print_line(const struct table *table, const struct job *job,
         fprintf(out, "#   rank %d begins late: %.0f us after the start releases it (median)\n",
                 result->late_rank, result->late_us);
     if (job->bootstrap.verbosity >= 1) {
+        for (int i = 0; i < result->loss_count; i++)
+            fprintf(out, "#   loss: %s\n", result->losses[i].text);
         outliers_print(out, result);
         prediction_steps_print(out, result);
         samples_remark(out, result);

@@ -25,7 +25,7 @@ struct long_iteration {
     struct awaited awaited;
 };
 
-struct loss {
+struct lossy_look {
     uint64_t longest; /* ns: of the iterations since the look before */
     struct incident incident;
 };
@@ -36,7 +36,7 @@ struct incidents {
     uint64_t last, ended; /* the last iteration; when it ended, ns of the clock */
     struct long_iteration longest[LONG_MOST];
     int long_count;
-    struct loss losses[LOSS_MOST];
+    struct lossy_look losses[LOSS_MOST];
     int loss_count;
     uint64_t look_at;      /* when the next look is due, ns of the clock */
     uint64_t looked_first; /* the first iteration behind the last look, */
@@ -100,11 +100,11 @@ static struct long_iteration *long_place(struct incidents *incidents, uint64_t n
     return least->ended - least->begins < ns ? least : NULL;
 }
 
-static struct loss *loss_place(struct incidents *incidents)
+static struct lossy_look *loss_place(struct incidents *incidents)
 {
     if (incidents->loss_count < LOSS_MOST)
         return &incidents->losses[incidents->loss_count++];
-    struct loss *least = &incidents->losses[0];
+    struct lossy_look *least = &incidents->losses[0];
     for (int i = 1; i < LOSS_MOST; i++)
         if (incidents->losses[i].longest < least->longest)
             least = &incidents->losses[i];
@@ -117,15 +117,15 @@ static void losses_look(struct incidents *incidents, uint64_t last)
     packets_read(incidents);
     for (int i = 0; i < incidents->stats->count; i++) {
         uint64_t before = incidents->resent[i], now = incidents->now[i];
-        struct loss *loss = now > before ? loss_place(incidents) : NULL;
+        struct lossy_look *loss = now > before ? loss_place(incidents) : NULL;
         incidents->resent[i] = now;
         if (loss)
-            *loss = (struct loss){.longest = incidents->looked_long,
-                                  .incident = {.kind = INCIDENT_RESENT,
-                                               .peer = incidents->stats->peers[i].peer,
-                                               .first = incidents->looked_first,
-                                               .last = last,
-                                               .amount = now - before}};
+            *loss = (struct lossy_look){.longest = incidents->looked_long,
+                                        .incident = {.kind = INCIDENT_RESENT,
+                                                     .peer = incidents->stats->peers[i].peer,
+                                                     .first = incidents->looked_first,
+                                                     .last = last,
+                                                     .amount = now - before}};
     }
     incidents->looked_first = last + 1;
     incidents->looked_long = 0;

@@ -18,6 +18,35 @@ void bottleneck_report(struct result *result, const struct member *members,
                        const struct rank_summaries *summaries, uint64_t duration, uint64_t time);
 void bottleneck_report_free(struct result *result);
 
+/* ---- A line of the table that is reported, on rank 0: all that the ranks sent. ---- */
+
+struct line {
+    const struct job *job;
+    const struct rank_result *mine;
+    const struct split *split;
+    const struct member *members;
+    const struct rank_summaries *summaries;
+    const struct slowest *slowest;
+    const struct tick *tick; /* for a long search; NULL is allowed */
+};
+
+static inline const struct candidate *line_candidate(const struct line *line)
+{
+    return &line->job->candidates[line->mine->choice];
+}
+
+static inline uint64_t line_trips(const struct line *line)
+{
+    return candidate_trips(line_candidate(line));
+}
+
+/* Sets result->groups and what follows from them: the slowest and its timing, the median, the fastest,
+ * and the wrong elements of all. result->bytes is known. */
+enum status group_results_make(struct result *result, const struct line *line);
+
+/* Fills in result->losses and loss_count from result->samples. */
+void result_find_losses(const struct member *members, struct result *result);
+
 /* ---- Where the bottleneck is, from the counts at both ends of all links. ---- */
 
 /* What one link carried in the timed iterations of a line. */

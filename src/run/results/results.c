@@ -222,6 +222,7 @@ static enum status results_add_summaries(struct results *results, const struct l
     result_late(result, line, &duration);
     if (job->watches && result->iterations > 0) {
         bottleneck_report(result, line->members, summaries, duration, result_time(result, line));
+        result_find_losses(line->members, result);
         result_outliers(result, line);
     }
     result_profile(result, job, summaries);

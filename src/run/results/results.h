@@ -81,6 +81,29 @@ struct outlier {
     char text[320]; /* a sentence */
 };
 
+/* ---- Connections that lose packets, beyond the others: between hosts, as their senders count what
+ * they send again.
+ *
+ * Of a connection's packets so many are expected to be lost as of the lower quartile of all
+ * connections: three quarters may be lossy. A connection is lossy if it loses LOSS_SHARE, and
+ * LOSS_PACKETS more than three times what is expected and three standard deviations (Poisson's) of
+ * that. A host is named if four of five of its connections are lossy, in a direction or in both, and
+ * it has two of them; it then explains them all.
+ * ---- */
+
+#define LOSS_SHARE   0.005
+#define LOSS_PACKETS 5
+#define LOSSES_MOST  4 /* of a line that are reported, those with the most packets */
+
+enum loss_kind { LOSS_CONNECTION, LOSS_FROM, LOSS_TO, LOSS_HOST, LOSS_ALL };
+
+struct loss {
+    enum loss_kind kind;
+    int from, to, host; /* ranks; of a host its first rank; -1 */
+    uint64_t packets, resent;
+    char text[240]; /* a sentence */
+};
+
 /* ---- Rank 0's table of the devices that the ranks use: which, on which host, by which
  * ranks.
  * ---- */
@@ -547,6 +570,8 @@ struct result {
     char bottleneck_text[320];      /* the same as a sentence; "": none, or not asked for */
     struct outlier outliers[OUTLIERS_MOST]; /* of the slowest group, the longest first */
     long outlier_count;                     /* of all; 0 where they are not asked for */
+    struct loss losses[LOSSES_MOST];        /* likewise, of all ranks, */
+    int loss_count;                         /* so many of them */
     struct rank_sample *samples;    /* of each rank; the results free them after
                                      report->result(); NULL: not asked for */
     struct device_readings devices; /* likewise: what devices have counted. Without -v or JSON only
@@ -733,38 +758,12 @@ enum status rank_summaries_decode(const struct blobs *blobs, int group_ranks,
                                   struct rank_summaries *summaries);
 void rank_summaries_free(struct rank_summaries *summaries);
 
-/* ---- A line of the table that is reported, on rank 0: all that the ranks sent. ---- */
-
-struct line {
-    const struct job *job;
-    const struct rank_result *mine;
-    const struct split *split;
-    const struct member *members;
-    const struct rank_summaries *summaries;
-    const struct slowest *slowest;
-    const struct tick *tick; /* for a long search; NULL is allowed */
-};
-
-static inline const struct candidate *line_candidate(const struct line *line)
-{
-    return &line->job->candidates[line->mine->choice];
-}
-
-static inline uint64_t line_trips(const struct line *line)
-{
-    return candidate_trips(line_candidate(line));
-}
-
 /* ---- The times of each group of a line, and which group is the slowest. ---- */
 
 /* Of the times of all groups, which are known: sets which group is the slowest, and its name and timing,
  * the median, the fastest. `members`: of the job, by rank. Error: out of memory. */
 enum status group_results_compare(struct result *result, const struct split_spec *spec,
                                   const struct split *split, const struct member *members);
-
-/* Sets result->groups and what follows from them: the slowest and its timing, the median, the fastest,
- * and the wrong elements of all. result->bytes is known. */
-enum status group_results_make(struct result *result, const struct line *line);
 
 /* ---- The raw samples of a line, on request.
  *
