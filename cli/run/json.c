@@ -415,10 +415,25 @@ static json_t *rank_named(const struct json_report *json, int rank)
     return json_pack("{s:i, s:O}", "rank", rank, "host", json_object_get(member, "host"));
 }
 
-static int rank_node(const struct json_report *json, int rank)
+static const char *host_direction(const struct bottleneck_host *host)
 {
-    json_t *member = json_array_get(json_object_get(json->document, "ranks"), (size_t)rank);
-    return (int)json_integer_value(json_object_get(member, "node"));
+    return host->from && host->to ? "both" : host->from ? "from" : "to";
+}
+
+static json_t *bottleneck_hosts(const struct json_report *json, const struct bottleneck *bottleneck)
+{
+    json_t *hosts = json_array(), *rank;
+    size_t r;
+    for (int i = 0; i < bottleneck->host_count && i < BOTTLENECK_HOSTS_MOST; i++) {
+        const struct bottleneck_host *host = &bottleneck->hosts[i];
+        json_t *name = NULL;
+        json_array_foreach(json_object_get(json->document, "ranks"), r,
+                           rank) if (json_integer_value(json_object_get(rank, "node")) ==
+                                     host->node) name = json_object_get(rank, "host");
+        json_array_append_new(
+            hosts, json_pack("{s:O, s:s}", "host", name, "direction", host_direction(host)));
+    }
+    return hosts;
 }
 
 static json_t *result_bottleneck(const struct json_report *json, const struct result *result)
@@ -426,9 +441,10 @@ static json_t *result_bottleneck(const struct json_report *json, const struct re
     static const struct {
         const char *kind, *direction;
     } words[] = {
-        [BOTTLENECK_RANK] = {"rank", NULL},   [BOTTLENECK_LINK] = {"link", "from"},
-        [BOTTLENECK_PAIR] = {"link", "both"}, [BOTTLENECK_FROM] = {"host", "from"},
-        [BOTTLENECK_TO] = {"host", "to"},     [BOTTLENECK_HOST] = {"host", "both"},
+        [BOTTLENECK_RANK] = {"rank", NULL},
+        [BOTTLENECK_LINK] = {"link", "from"},
+        [BOTTLENECK_PAIR] = {"link", "both"},
+        [BOTTLENECK_HOST] = {"host", NULL},
     };
     const struct bottleneck *bottleneck = &result->bottleneck;
     enum bottleneck_kind kind = bottleneck->kind;
@@ -442,14 +458,16 @@ static json_t *result_bottleneck(const struct json_report *json, const struct re
         return named;
     }
     json_t *from = rank_named(json, bottleneck->from), *to = rank_named(json, bottleneck->to);
-    if (words[kind].kind[0] == 'h') {
-        bool is_to = bottleneck->node == rank_node(json, bottleneck->to);
-        json_object_set(named, "host", json_object_get(is_to ? to : from, "host"));
+    const char *direction = words[kind].direction;
+    if (kind == BOTTLENECK_HOST) {
+        json_t *hosts = bottleneck_hosts(json, bottleneck), *first = json_array_get(hosts, 0);
+        json_object_set(named, "host", json_object_get(first, "host"));
+        direction = host_direction(&bottleneck->hosts[0]);
+        json_object_set_new(named, "hosts", hosts);
     }
-    json_t *numbers =
-        json_pack("{s:s, s:o, s:o, s:i, s:f, s:f}", "direction", words[kind].direction, "from",
-                  from, "to", to, "links", bottleneck->links, "GBps", bottleneck->rate * 1e-9,
-                  "others_GBps", bottleneck->others * 1e-9);
+    json_t *numbers = json_pack("{s:s, s:o, s:o, s:i, s:f, s:f}", "direction", direction, "from",
+                                from, "to", to, "links", bottleneck->links, "GBps",
+                                bottleneck->rate * 1e-9, "others_GBps", bottleneck->others * 1e-9);
     json_object_update_new(named, numbers);
     return named;
 }

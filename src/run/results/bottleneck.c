@@ -1,10 +1,11 @@
 /*
  * bottleneck.c - finds the bottleneck from the counts at both ends of all links.
  *
- * The link with the longest time of its own is the suspect. If it accounts for a third of the time,
- * the suspects are widened from it to its host's links, step by step, until they include all links
- * that are nearly as slow. They are confirmed if the other links with as much to carry reach three
- * times the rate.
+ * First come hosts all of whose links are slow (slow_hosts.c). Else the link with the longest time of
+ * its own is the suspect, if it accounts for a third of the time, or the links between its two hosts,
+ * in one direction or both. They are confirmed if the other links with as much to carry reach three
+ * times the rate. Links that carry only what comes through the suspect are no others: behind the first
+ * link of a chain nothing comes faster than through it.
  */
 
 #include "base/list.h"
@@ -15,14 +16,7 @@
 
 #include <stdlib.h>
 
-#define TICK       4000000u  /* ns: the kernel counts in jiffies, of 4 ms as a rule */
-#define LEAST      40000000u /* ns: a link's own time, below which its ticks say too little */
-#define SHARE      3         /* one part in so many of the time has to be the suspect's */
-#define PRONOUNCED 3         /* times slower than the others */
-#define COMPARABLE 4         /* one part in so many of the suspect's bytes */
-#define NEARLY     2         /* one part in so many of the suspect's own time is nearly as slow */
-
-static uint64_t link_own(const struct bottleneck_link *link)
+uint64_t bottleneck_own(const struct bottleneck_link *link)
 {
     return link->busy < link->starved ? link->busy : link->starved;
 }
@@ -43,7 +37,7 @@ static bool is_one_node(const struct bottleneck_case *given)
 }
 
 /* Is `link` a suspect of this kind, where `worst` is the first one? */
-static bool suspects_hold(const struct bottleneck_case *given, enum bottleneck_kind kind, int node,
+static bool suspects_hold(const struct bottleneck_case *given, enum bottleneck_kind kind,
                           bool one_node, const struct bottleneck_link *worst,
                           const struct bottleneck_link *link)
 {
@@ -51,18 +45,7 @@ static bool suspects_hold(const struct bottleneck_case *given, enum bottleneck_k
         return link == worst;
     int from = given->node[link->from], to = given->node[link->to];
     int a = given->node[worst->from], b = given->node[worst->to];
-    switch (kind) {
-    case BOTTLENECK_LINK:
-        return from == a && to == b;
-    case BOTTLENECK_PAIR:
-        return (from == a && to == b) || (from == b && to == a);
-    case BOTTLENECK_FROM:
-        return from == node;
-    case BOTTLENECK_TO:
-        return to == node;
-    default:
-        return from == node || to == node;
-    }
+    return (from == a && to == b) || (kind == BOTTLENECK_PAIR && from == b && to == a);
 }
 
 static int compare_rates(const void *a, const void *b)
@@ -71,70 +54,78 @@ static int compare_rates(const void *a, const void *b)
     return COMPARE(x, y);
 }
 
-/* Bytes per second. */
-static double rate_of(uint64_t bytes, uint64_t ns)
+double bottleneck_rate(uint64_t bytes, uint64_t ns)
 {
-    return (double)bytes * 1e9 / (double)(ns > TICK ? ns : TICK);
+    return (double)bytes * 1e9 / (double)(ns > BOTTLENECK_TICK ? ns : BOTTLENECK_TICK);
 }
 
-/* Are the suspects slow, and no other links? `rates`: room for one of each link. */
+/* By rank: does all that comes to it come through `link`? NULL: a circle leads through the link, so
+ * that each rank brings something of its own. To be freed. */
+static bool *ranks_fed(const struct bottleneck_case *given, const struct bottleneck_link *through)
+{
+    bool *fed = new_array((size_t)given->ranks, sizeof *fed);
+    bool *open = new_array((size_t)given->ranks, sizeof *open); /* it has another source */
+    for (bool more = true; more;) {
+        more = false;
+        for (int i = 0; i < given->link_count; i++) {
+            const struct bottleneck_link *link = &given->links[i];
+            bool *of = link == through || fed[link->from] ? fed : NULL;
+            if (link->bytes > 0 && of && !of[link->to])
+                more = of[link->to] = true;
+        }
+    }
+    bool circle = fed[through->from];
+    for (bool more = !circle; more;) {
+        more = false;
+        for (int i = 0; i < given->link_count; i++) {
+            const struct bottleneck_link *link = &given->links[i];
+            bool other = link != through && link->bytes > 0 &&
+                         (!fed[link->from] || open[link->from]) && fed[link->to];
+            if (other && !open[link->to])
+                more = open[link->to] = true;
+        }
+    }
+    for (int r = 0; r < given->ranks; r++)
+        fed[r] = fed[r] && !open[r];
+    free(open);
+    if (circle)
+        free(fed);
+    return circle ? NULL : fed;
+}
+
+/* Are the suspects slow, and no other links? `rates`: room for one of each link. `fed`: ranks_fed()
+ * of the worst one. */
 static bool suspects_confirm(const struct bottleneck_case *given, bool one_node,
                              const struct bottleneck_link *worst, struct bottleneck *bottleneck,
-                             double *rates)
+                             const bool *fed, double *rates)
 {
-    uint64_t longest = link_own(worst), bytes = 0, time = 0;
+    uint64_t longest = bottleneck_own(worst), bytes = 0, time = 0;
     int slow = 0, others = 0;
     bottleneck->links = 0;
     for (int i = 0; i < given->link_count; i++) {
         const struct bottleneck_link *link = &given->links[i];
         if (!link_counts(given, link, one_node))
             continue;
-        bool comparable = link->bytes >= worst->bytes / COMPARABLE;
-        uint64_t own = link_own(link);
-        if (suspects_hold(given, bottleneck->kind, bottleneck->node, one_node, worst, link)) {
+        bool comparable =
+            link->bytes >= worst->bytes / BOTTLENECK_COMPARABLE && !(fed && fed[link->from]);
+        uint64_t own = bottleneck_own(link);
+        if (suspects_hold(given, bottleneck->kind, one_node, worst, link)) {
             bottleneck->links++;
-            slow += own >= longest / PRONOUNCED;
+            slow += link->busy >= longest / BOTTLENECK_PRONOUNCED; /* several ranks wait in turn */
             bytes += link->bytes;
             time += own;
-        } else if (own >= longest / NEARLY) {
+        } else if (own >= longest / BOTTLENECK_NEARLY) {
             return false;
         } else if (comparable) {
-            rates[others++] = rate_of(link->bytes, link->busy);
+            rates[others++] = bottleneck_rate(link->bytes, link->busy);
         }
     }
     if (others == 0 || slow * 3 < bottleneck->links * 2)
         return false;
     qsort(rates, (size_t)others, sizeof *rates, compare_rates);
-    bottleneck->rate = rate_of(bytes, time);
+    bottleneck->rate = bottleneck_rate(bytes, time);
     bottleneck->others = rates[(others - 1) / 2];
-    return bottleneck->others >= PRONOUNCED * bottleneck->rate;
-}
-
-/* Does a host send (or receive) no more bytes than half as much again as the next one? The host
- * of an algorithm's root sends more, so its links are slower for a good reason. */
-static bool node_is_comparable(const struct bottleneck_case *given, int node, bool sends)
-{
-    uint64_t mine = 0, most = 0;
-    uint64_t *bytes = new_array((size_t)given->ranks, sizeof *bytes); /* of each node */
-    for (int i = 0; i < given->link_count; i++) {
-        const struct bottleneck_link *link = &given->links[i];
-        if (link_counts(given, link, false))
-            bytes[given->node[sends ? link->from : link->to]] += link->bytes;
-    }
-    for (int n = 0; n < given->ranks; n++) {
-        if (n == node)
-            mine = bytes[n];
-        else if (bytes[n] > most)
-            most = bytes[n];
-    }
-    free(bytes);
-    return mine <= most + most / 2;
-}
-
-static bool step_is_fair(const struct bottleneck_case *given, enum bottleneck_kind kind, int node)
-{
-    return node < 0 || ((kind == BOTTLENECK_TO || node_is_comparable(given, node, true)) &&
-                        (kind == BOTTLENECK_FROM || node_is_comparable(given, node, false)));
+    return bottleneck->others >= BOTTLENECK_PRONOUNCED * bottleneck->rate;
 }
 
 static const struct bottleneck_link *link_worst(const struct bottleneck_case *given, bool one_node)
@@ -142,7 +133,8 @@ static const struct bottleneck_link *link_worst(const struct bottleneck_case *gi
     const struct bottleneck_link *worst = NULL;
     for (int i = 0; i < given->link_count; i++) {
         const struct bottleneck_link *link = &given->links[i];
-        if (link_counts(given, link, one_node) && (!worst || link_own(link) > link_own(worst)))
+        if (link_counts(given, link, one_node) &&
+            (!worst || bottleneck_own(link) > bottleneck_own(worst)))
             worst = link;
     }
     return worst;
@@ -151,24 +143,20 @@ static const struct bottleneck_link *link_worst(const struct bottleneck_case *gi
 static bool find_links(const struct bottleneck_case *given, struct bottleneck *bottleneck)
 {
     bool one_node = is_one_node(given);
+    if (!one_node && slow_hosts_find(given, bottleneck))
+        return true;
     const struct bottleneck_link *worst = link_worst(given, one_node);
-    uint64_t own = worst ? link_own(worst) : 0;
-    if (given->ranks < 3 || own < LEAST || own < given->time / SHARE)
+    uint64_t own = worst ? bottleneck_own(worst) : 0;
+    if (given->ranks < 3 || own < BOTTLENECK_LEAST || own < given->time / BOTTLENECK_SHARE)
         return false;
     double *rates = new_array((size_t)given->link_count, sizeof *rates);
-    const int from = given->node[worst->from], to = given->node[worst->to];
-    const struct {
-        enum bottleneck_kind kind;
-        int node;
-    } steps[] = {{BOTTLENECK_LINK, -1}, {BOTTLENECK_PAIR, -1},   {BOTTLENECK_FROM, from},
-                 {BOTTLENECK_TO, to},   {BOTTLENECK_HOST, from}, {BOTTLENECK_HOST, to}};
-    bool found = false;
-    for (int i = 0; !found && i < (one_node ? 1 : 6); i++) {
-        bottleneck->kind = steps[i].kind;
-        bottleneck->node = steps[i].node;
-        found = step_is_fair(given, bottleneck->kind, bottleneck->node) &&
-                suspects_confirm(given, one_node, worst, bottleneck, rates);
+    bool *fed = ranks_fed(given, worst), found = false;
+    for (enum bottleneck_kind kind = BOTTLENECK_LINK;
+         !found && kind <= (one_node ? BOTTLENECK_LINK : BOTTLENECK_PAIR); kind++) {
+        bottleneck->kind = kind;
+        found = suspects_confirm(given, one_node, worst, bottleneck, fed, rates);
     }
+    free(fed);
     free(rates);
     bottleneck->from = worst->from;
     bottleneck->to = worst->to;
@@ -193,7 +181,7 @@ static bool find_rank(const struct bottleneck_case *given, struct bottleneck *bo
 
 void bottleneck_find(const struct bottleneck_case *given, struct bottleneck *bottleneck)
 {
-    const struct bottleneck none = {.rank = -1, .from = -1, .to = -1, .node = -1};
+    const struct bottleneck none = {.rank = -1, .from = -1, .to = -1};
     struct bottleneck rank = none, links = none;
     bool is_rank = find_rank(given, &rank), is_link = find_links(given, &links);
     *bottleneck = is_link && !(is_rank && rank.share >= links.share) ? links
@@ -246,38 +234,64 @@ static int links_gather(const struct result *result, struct bottleneck_link *lin
     return count;
 }
 
+/* The name of a host, by its number. */
+static const char *node_name(const struct member *members, int ranks, int node)
+{
+    int r = 0;
+    while (r < ranks - 1 && members[r].node != node)
+        r++;
+    return members[r].host;
+}
+
+static void add_hosts(struct text *text, const struct bottleneck *bottleneck,
+                      const struct member *members, int ranks)
+{
+    int shown = bottleneck->host_count < BOTTLENECK_HOSTS_MOST ? bottleneck->host_count
+                                                               : BOTTLENECK_HOSTS_MOST;
+    for (int i = 0; i < shown; i++) {
+        const struct bottleneck_host *host = &bottleneck->hosts[i];
+        text_add(text, "%sall links %s host %s",
+                 i == 0                            ? ""
+                 : i == bottleneck->host_count - 1 ? " and "
+                                                   : ", ",
+                 host->from && host->to ? "to and from"
+                 : host->from           ? "from"
+                                        : "to",
+                 node_name(members, ranks, host->node));
+    }
+    if (shown < bottleneck->host_count)
+        text_add(text, " and of %d more", bottleneck->host_count - shown);
+}
+
 static void add_links(struct text *text, const struct bottleneck *bottleneck,
-                      const struct member *members)
+                      const struct member *members, int ranks)
 {
     const char *from = members[bottleneck->from].host, *to = members[bottleneck->to].host;
-    const char *host = bottleneck->node == members[bottleneck->to].node ? to : from;
     bool one = bottleneck->links == 1;
-    if (bottleneck->kind == BOTTLENECK_LINK && one)
-        text_add(text, "the link from rank %d (%s) to rank %d (%s)", bottleneck->from, from,
-                 bottleneck->to, to);
-    else if (bottleneck->kind == BOTTLENECK_LINK)
-        text_add(text, "the links from host %s to host %s", from, to);
+    if (bottleneck->kind == BOTTLENECK_HOST)
+        add_hosts(text, bottleneck, members, ranks);
     else if (bottleneck->kind == BOTTLENECK_PAIR)
         text_add(text, "the links between host %s and host %s", from, to);
+    else if (one)
+        text_add(text, "the link from rank %d (%s) to rank %d (%s)", bottleneck->from, from,
+                 bottleneck->to, to);
     else
-        text_add(text, "all links %s host %s",
-                 bottleneck->kind == BOTTLENECK_FROM ? "from"
-                 : bottleneck->kind == BOTTLENECK_TO ? "to"
-                                                     : "to and from",
-                 host);
+        text_add(text, "the links from host %s to host %s", from, to);
     text_add(text, ": %.1f MB/s, the others' median is %.1f MB/s or more; ",
              bottleneck->rate * 1e-6, bottleneck->others * 1e-6);
-    if (one)
+    if (bottleneck->kind == BOTTLENECK_HOST)
+        text_add(text, "they were");
+    else if (one)
         text_add(text, "it was");
     else
         text_add(text, "that from rank %d to rank %d was", bottleneck->from, bottleneck->to);
     text_add(text, " waited for in %.0f %% of the time", bottleneck->share * 100);
 }
 
-static void bottleneck_text(const struct bottleneck *bottleneck, const struct member *members,
-                            char *buffer, size_t size)
+static void bottleneck_text(struct result *result, const struct member *members)
 {
-    struct text text = text_in(buffer, size);
+    const struct bottleneck *bottleneck = &result->bottleneck;
+    struct text text = text_in(result->bottleneck_text, sizeof result->bottleneck_text);
     if (bottleneck->kind == BOTTLENECK_RANK)
         text_add(&text,
                  "rank %d (%s) begins late: %.0f us after the start releases it (median; the "
@@ -285,7 +299,7 @@ static void bottleneck_text(const struct bottleneck *bottleneck, const struct me
                  bottleneck->rank, members[bottleneck->rank].host, (double)bottleneck->late * 1e-3,
                  (double)bottleneck->next * 1e-3, bottleneck->share * 100);
     else if (bottleneck->kind != BOTTLENECK_NONE)
-        add_links(&text, bottleneck, members);
+        add_links(&text, bottleneck, members, result->ranks);
 }
 
 void bottleneck_report(struct result *result, const struct member *members,
@@ -313,8 +327,7 @@ void bottleneck_report(struct result *result, const struct member *members,
         .link_count = links_gather(result, links),
     };
     bottleneck_find(&given, &result->bottleneck);
-    bottleneck_text(&result->bottleneck, members, result->bottleneck_text,
-                    sizeof result->bottleneck_text);
+    bottleneck_text(result, members);
     free(links);
     free(late);
     free(node);

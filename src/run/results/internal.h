@@ -69,8 +69,34 @@ struct bottleneck_case {
     int link_count;
 };
 
+#define BOTTLENECK_TICK       4000000u  /* ns: the kernel counts in jiffies, of 4 ms as a rule */
+#define BOTTLENECK_LEAST      40000000u /* ns: times below it say too little */
+#define BOTTLENECK_SHARE      3 /* one part in so many of the time has to be the suspects' */
+#define BOTTLENECK_PRONOUNCED 3 /* times slower than the others */
+#define BOTTLENECK_COMPARABLE 4 /* one part in so many of the suspect's bytes */
+#define BOTTLENECK_NEARLY     2 /* one part in so many of the suspect's time is nearly as slow */
+
 /* Nothing is kept. */
 void bottleneck_find(const struct bottleneck_case *given, struct bottleneck *bottleneck);
+
+/* Bytes per second. */
+double bottleneck_rate(uint64_t bytes, uint64_t ns);
+
+uint64_t bottleneck_own(const struct bottleneck_link *link);
+
+/* ---- Which hosts are slow in sending, or in receiving.
+ *
+ * In a schedule where each host sends to many, one step waits for a slow host after another: no link
+ * accounts for much of the time. A link is as slow as the slower of its two ends, its sender or its
+ * receiver, so an end is at least as fast as the fastest of its links (the model of two-way data by
+ * maxima, as Tukey's medians fit sums: Exploratory Data Analysis, 1977, chapter 10). The lower
+ * quartile of the times of an end's links stands for the fastest, since single counts are wrong. Ends
+ * above the widest gap are slow, if it is pronounced. With a slow host as partner a healthy one has
+ * a slow link, but not only slow ones. So any number of hosts may be slow that leaves two.
+ * ---- */
+
+/* False: none are, or it cannot be told. */
+bool slow_hosts_find(const struct bottleneck_case *given, struct bottleneck *bottleneck);
 
 /* ---- What happened on a rank in its long iterations: it did not run, began late, sent packets
  * again, or waited for a peer for long.

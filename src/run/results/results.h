@@ -37,16 +37,23 @@ enum bottleneck_kind {
     BOTTLENECK_RANK, /* it begins late */
     BOTTLENECK_LINK, /* from one rank to another, or all links from its host to the other's */
     BOTTLENECK_PAIR, /* the links between two hosts, in both directions */
-    BOTTLENECK_FROM, /* all links from a host */
-    BOTTLENECK_TO,   /* all links to a host */
-    BOTTLENECK_HOST, /* all links from and to a host */
+    BOTTLENECK_HOST, /* all links of one host or of several */
+};
+
+#define BOTTLENECK_HOSTS_MOST 8
+
+/* A host whose links are slow. */
+struct bottleneck_host {
+    int node;
+    bool from, to; /* those from it, those to it */
 };
 
 struct bottleneck {
     enum bottleneck_kind kind;
     int rank;            /* the late one; -1 */
     int from, to;        /* of the links, the one that was waited for longest; -1 */
-    int node;            /* BOTTLENECK_FROM, TO, HOST; -1 */
+    struct bottleneck_host hosts[BOTTLENECK_HOSTS_MOST]; /* BOTTLENECK_HOST: the slowest first */
+    int host_count;                                      /* they may be more */
     int links;           /* how many are slow */
     double share;        /* of the time */
     double rate, others; /* bytes per second: of a slow link; the median of the others, each at

@@ -98,6 +98,16 @@ static void assert_link(const struct scene *scene, enum bottleneck_kind kind, in
     assert_int_equal(bottleneck.rank, -1);
 }
 
+static void assert_host(const struct scene *scene, int place, int node, bool from, bool to)
+{
+    struct bottleneck bottleneck = found(scene);
+    assert_int_equal(bottleneck.kind, BOTTLENECK_HOST);
+    assert_true(place < bottleneck.host_count);
+    assert_int_equal(bottleneck.hosts[place].node, node);
+    assert_int_equal(bottleneck.hosts[place].from, from);
+    assert_int_equal(bottleneck.hosts[place].to, to);
+}
+
 static void assert_nobody(const struct scene *scene)
 {
     assert_int_equal(found(scene).kind, BOTTLENECK_NONE);
@@ -248,6 +258,9 @@ static void test_hosts(void **state)
         for (int to = 4; to < 6; to++)
             link_of(&scene, to, from)->busy = link_of(&scene, to, from)->starved = 700 * MS;
     assert_link(&scene, BOTTLENECK_PAIR, 3, 4);
+    link_of(&scene, 4, 2)->starved = link_of(&scene, 4, 3)->starved = 50 * MS;
+    link_of(&scene, 2, 4)->starved = 50 * MS; /* their receivers wait in turn */
+    assert_link(&scene, BOTTLENECK_PAIR, 3, 4);
 
     scene_open(&scene, 4, 1);
     scene_alltoall(&scene, 30, 300);
@@ -255,20 +268,21 @@ static void test_hosts(void **state)
         if (to != 2)
             link_of(&scene, 2, to)->busy = link_of(&scene, 2, to)->starved =
                 (800u + 9u * (unsigned)to) * MS;
-    assert_link(&scene, BOTTLENECK_FROM, 2, 3);
-    assert_int_equal(found(&scene).node, 2);
+    assert_link(&scene, BOTTLENECK_HOST, 2, 3);
+    assert_host(&scene, 0, 2, true, false);
     for (int from = 0; from < 4; from++)
         if (from != 2)
             link_of(&scene, from, 2)->busy = link_of(&scene, from, 2)->starved =
                 (700u - 9u * (unsigned)from) * MS;
     assert_link(&scene, BOTTLENECK_HOST, 2, 3);
-    assert_int_equal(found(&scene).node, 2);
+    assert_host(&scene, 0, 2, true, true);
     assert_int_equal(found(&scene).links, 6);
     for (int to = 0; to < 4; to++)
         if (to != 2)
             link_of(&scene, 2, to)->busy = 30 * MS;
-    assert_link(&scene, BOTTLENECK_TO, 0, 2);
-    assert_int_equal(found(&scene).node, 2);
+    assert_link(&scene, BOTTLENECK_HOST, 0, 2);
+    assert_host(&scene, 0, 2, false, true);
+    assert_int_equal(found(&scene).links, 3);
     link_of(&scene, 1, 3)->busy = link_of(&scene, 1, 3)->starved = 700 * MS; /* has no part in it */
     assert_nobody(&scene);
 
@@ -279,7 +293,108 @@ static void test_hosts(void **state)
     assert_nobody(&scene);
     for (int to = 3; to < 5; to++)
         link_of(&scene, 2, to)->busy = link_of(&scene, 2, to)->starved = 790 * MS;
-    assert_link(&scene, BOTTLENECK_FROM, 2, 0);
+    assert_link(&scene, BOTTLENECK_HOST, 2, 0);
+}
+
+/* All links from a host or to it. */
+static void slow_down(struct scene *scene, int node, bool sends, uint64_t ms)
+{
+    for (int i = 0; i < scene->given.link_count; i++) {
+        struct bottleneck_link *link = &scene->links[i];
+        if (scene->node[sends ? link->from : link->to] == node && link->busy < ms * MS)
+            link->busy = link->starved = ms * MS;
+    }
+}
+
+/* One step after the other waits for the host, so none of its links accounts for a third of the time. */
+static void test_host_in_steps(void **state)
+{
+    (void)state;
+    struct scene scene;
+    for (int sends = 0; sends < 2; sends++) {
+        scene_open(&scene, 8, 1);
+        scene_alltoall(&scene, 8, 300);
+        slow_down(&scene, 5, sends, 140);
+        assert_int_equal(found(&scene).host_count, 1);
+        assert_host(&scene, 0, 5, sends, !sends);
+        assert_int_equal(found(&scene).links, 7);
+        slow_down(&scene, 5, !sends, 80); /* its acknowledgements come late */
+        assert_host(&scene, 0, 5, sends, !sends);
+        slow_down(&scene, 5, !sends, 110);
+        assert_host(&scene, 0, 5, true, true);
+        assert_int_equal(found(&scene).links, 14);
+    }
+    scene_open(&scene, 8, 1);
+    scene_alltoall(&scene, 8, 300);
+    slow_down(&scene, 5, true, 140);
+    link_of(&scene, 5, 0)->busy = 4 * MS; /* a count that is wrong */
+    assert_host(&scene, 0, 5, true, false);
+    link_of(&scene, 5, 1)->busy = 4 * MS; /* two are not chance */
+    assert_nobody(&scene);
+    scene_open(&scene, 8, 1);
+    scene_alltoall(&scene, 8, 300);
+    slow_down(&scene, 5, true, 45); /* less than a third of the time in all */
+    assert_nobody(&scene);
+}
+
+/* A healthy host has a slow link to each slow one, and is not named. */
+static void test_several_hosts(void **state)
+{
+    (void)state;
+    struct scene scene;
+    for (int hosts = 4; hosts <= 8; hosts++)
+        for (int slow = 1; slow < hosts; slow++) {
+            scene_open(&scene, hosts, 1);
+            scene_alltoall(&scene, 8, 300);
+            for (int n = 0; n < slow; n++) {
+                slow_down(&scene, n, true, 300);
+                slow_down(&scene, n, false, 300);
+            }
+            struct bottleneck bottleneck = found(&scene);
+            bool told = hosts - slow > (hosts - 2) / 4 + 1;
+            assert_int_equal(bottleneck.kind, told ? BOTTLENECK_HOST : BOTTLENECK_NONE);
+            assert_int_equal(bottleneck.host_count, told ? slow : 0);
+            for (int n = 0; told && n < slow; n++)
+                assert_host(&scene, n, n, true, true);
+        }
+    scene_open(&scene, 8, 1); /* one that sends slowly, and one that receives slowly */
+    scene_alltoall(&scene, 8, 300);
+    slow_down(&scene, 2, true, 300);
+    slow_down(&scene, 6, false, 200);
+    assert_int_equal(found(&scene).host_count, 2);
+    assert_host(&scene, 0, 2, true, false);
+    assert_host(&scene, 1, 6, false, true);
+}
+
+/* Behind the first link of a chain nothing comes faster than through it. */
+static void test_chain(void **state)
+{
+    (void)state;
+    struct scene scene;
+    for (int slow = 0; slow < 4; slow++) {
+        scene_open(&scene, 5, 1);
+        for (int r = 0; r < 4; r++)
+            scene_link(&scene, r, r + 1, r == slow ? 800 : 40, 900);
+        if (slow == 0)
+            assert_nobody(&scene);
+        else
+            assert_link(&scene, BOTTLENECK_LINK, slow, slow + 1);
+    }
+    /* The root of a tree has a second link to compare with. */
+    scene_open(&scene, 5, 1);
+    scene_link(&scene, 0, 1, 800, 900);
+    scene_link(&scene, 1, 2, 40, 900);
+    scene_link(&scene, 2, 3, 40, 900);
+    assert_nobody(&scene);
+    scene_link(&scene, 0, 4, 40, 900);
+    assert_link(&scene, BOTTLENECK_LINK, 0, 1);
+    /* A link that another way leads around. */
+    scene_open(&scene, 5, 1);
+    scene_link(&scene, 0, 1, 800, 900);
+    scene_link(&scene, 1, 2, 40, 900);
+    scene_link(&scene, 4, 3, 40, 900)->bytes = 4 * MB; /* it is no other itself */
+    scene_link(&scene, 3, 1, 40, 900)->bytes = 4 * MB;
+    assert_link(&scene, BOTTLENECK_LINK, 0, 1);
 }
 
 static void test_late_rank(void **state)
@@ -378,11 +493,13 @@ static void test_noise(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_link),         cmocka_unit_test(test_one_side_is_no_link),
-        cmocka_unit_test(test_all_alike),    cmocka_unit_test(test_thresholds),
-        cmocka_unit_test(test_too_few),      cmocka_unit_test(test_more_bytes),
-        cmocka_unit_test(test_inside_hosts), cmocka_unit_test(test_hosts),
-        cmocka_unit_test(test_late_rank),    cmocka_unit_test(test_noise),
+        cmocka_unit_test(test_link),          cmocka_unit_test(test_one_side_is_no_link),
+        cmocka_unit_test(test_all_alike),     cmocka_unit_test(test_thresholds),
+        cmocka_unit_test(test_too_few),       cmocka_unit_test(test_more_bytes),
+        cmocka_unit_test(test_inside_hosts),  cmocka_unit_test(test_hosts),
+        cmocka_unit_test(test_host_in_steps), cmocka_unit_test(test_several_hosts),
+        cmocka_unit_test(test_chain),         cmocka_unit_test(test_late_rank),
+        cmocka_unit_test(test_noise),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
