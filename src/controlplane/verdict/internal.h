@@ -13,6 +13,8 @@
  * else to the peer of the operation that it is in.
  * ---- */
 
+#define SILENT_BEATS 3 /* heartbeats in a row that a living rank does not miss */
+
 struct wait_graph {
     const struct situation *situation;
     /* By rank: */

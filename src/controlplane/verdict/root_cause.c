@@ -340,8 +340,10 @@ static const struct {
 /* Writes the headline; returns the rank that it names first, or NO_RANK. */
 static int word_root(struct wait_graph *graph, struct text *text)
 {
-    if (graph->situation->stalled > 0)
-        text_add(text, "no rank has progressed for %.3g s: ", graph->situation->stalled);
+    const struct situation *s = graph->situation;
+    /* Heartbeats tell of progress: so long a time between two of them says nothing. */
+    if (s->stalled > (s->late ? 0 : SILENT_BEATS * s->heartbeat))
+        text_add(text, "no rank has progressed for %.3g s: ", s->stalled);
     for (size_t i = 0; i < sizeof roots / sizeof roots[0]; i++) {
         int rank = most_awaited(graph, roots[i].is);
         if (rank == NO_RANK || (roots[i].awaited && graph->waiters[rank] == 0))

@@ -11,8 +11,6 @@
 #include "base/list.h"
 #include "collective/schedule/schedule.h"
 
-#define SILENT_BEATS 3 /* heartbeats in a row that a living rank does not miss */
-
 bool standing_in_message(const struct standing *standing)
 {
     return standing->snapshot.operation >= 0 && (standing->snapshot.kind == OPERATION_SEND ||

@@ -77,6 +77,29 @@ static void test_short_deadline(void **state)
     says("sent no heartbeat for 0.3 s");
 }
 
+/* A rank is silent while the others go on: their last heartbeats are no stop of all. */
+static void test_silent_among_others(void **state)
+{
+    (void)state;
+    begin(3);
+    situation.late = false;
+    situation.heartbeat = 0.25;
+    situation.stalled = 0.106;
+    fails(1, REASON_PEER_LATE, 2, "rank 2 did not connect");
+    standings[2].silent = 5.8;
+    reach(STATUS_TIMEOUT, 2);
+    assert_true(
+        strstr(verdict.headline, "rank 2 (host host0, pid 102) sent no heartbeat for 5.8 s") ==
+        verdict.headline);
+    situation.stalled = 0.76;
+    reach(STATUS_TIMEOUT, 2);
+    says("no rank has progressed for 0.76 s: rank 2 (host host0, pid 102) sent no heartbeat");
+    situation.stalled = 0.3;
+    situation.late = true; /* the deadline is as short */
+    reach(STATUS_TIMEOUT, 2);
+    says("no rank has progressed for 0.3 s: rank 2");
+}
+
 static void test_many_silent(void **state)
 {
     (void)state;
@@ -454,6 +477,7 @@ int main(void)
         cmocka_unit_test(test_silent_parent),
         cmocka_unit_test(test_start_barrier),
         cmocka_unit_test(test_short_deadline),
+        cmocka_unit_test(test_silent_among_others),
         cmocka_unit_test(test_many_silent),
         cmocka_unit_test(test_silent_hosts),
         cmocka_unit_test(test_silent_before_impatient),
