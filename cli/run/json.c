@@ -501,6 +501,21 @@ static json_t *result_losses(const struct json_report *json, const struct result
     return list;
 }
 
+static json_t *result_delays(const struct json_report *json, const struct result *result)
+{
+    json_t *list = json_array();
+    for (int i = 0; i < result->delay_count; i++) {
+        const struct delay *delay = &result->delays[i];
+        json_t *host = rank_named(json, delay->rank);
+        json_array_append_new(list, json_pack("{s:O, s:f, s:f, s:s}", "host",
+                                              json_object_get(host, "host"), "round_trip_us",
+                                              delay->ns * 1e-3, "others_us",
+                                              delay->others_ns * 1e-3, "words", delay->text));
+        json_decref(host);
+    }
+    return list;
+}
+
 static json_t *result_outliers(const struct json_report *json, const struct result *result)
 {
     static const char *const causes[] = {[OUTLIER_UNKNOWN] = NULL,
@@ -531,12 +546,13 @@ static json_t *sample_peers(const struct rank_sample *sample, int most)
                                  (json_int_t)stats->sent, "received", (json_int_t)stats->received);
         if (stats->counted)
             json_object_update_new(
-                peer,
-                json_pack("{s:f, s:f, s:I, s:I, s:o}", "on_the_way_us", (double)stats->busy * 1e-3,
-                          "awaited_us", (double)stats->starved * 1e-3, "packets",
-                          (json_int_t)stats->packets, "resent", (json_int_t)stats->resent, "GBps",
-                          stats->busy ? json_real((double)stats->sent / (double)stats->busy)
-                                      : json_null()));
+                peer, json_pack("{s:f, s:f, s:I, s:I, s:f, s:o}", "on_the_way_us",
+                                (double)stats->busy * 1e-3, "awaited_us",
+                                (double)stats->starved * 1e-3, "packets",
+                                (json_int_t)stats->packets, "resent", (json_int_t)stats->resent,
+                                "round_trip_us", (double)stats->least_ns * 1e-3, "GBps",
+                                stats->busy ? json_real((double)stats->sent / (double)stats->busy)
+                                            : json_null()));
         json_array_append_new(peers, peer);
     }
     return peers;
@@ -571,6 +587,7 @@ static void json_result(struct report *report, const struct job *job, const stru
     json_object_set_new(line, "late_us", late ? json_real(result->late_us) : json_null());
     json_object_set_new(line, "bottleneck", result_bottleneck(json, result));
     json_object_set_new(line, "losses", result_losses(json, result));
+    json_object_set_new(line, "delays", result_delays(json, result));
     json_object_set_new(line, "outliers", result_outliers(json, result));
     json_object_set_new(line, "samples", result_samples(job, result));
     if (result->load)

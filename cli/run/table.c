@@ -480,6 +480,8 @@ static void print_line(const struct table *table, const struct job *job,
     if (job->bootstrap.verbosity >= 1) {
         for (int i = 0; i < result->loss_count; i++)
             fprintf(out, "#   loss: %s\n", result->losses[i].text);
+        for (int i = 0; i < result->delay_count; i++)
+            fprintf(out, "#   delay: %s\n", result->delays[i].text);
         outliers_print(out, result);
         prediction_steps_print(out, result);
         samples_remark(out, result);

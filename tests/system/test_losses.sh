@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # tier: deep; load: cpu2
-# Packets that are lost between four hosts: on one connection, in one direction; at a host; or nowhere.
+# Packets that are lost between four hosts: on one connection, in one direction; at a host; or nowhere. And a host that is far.
 # shellcheck source=tests/system/lib.sh
 . "$(dirname -- "$0")/lib.sh"
 private_machine "$@"
@@ -25,7 +25,7 @@ measure() {
 share='^#   loss: [0-9.]+ % of the packets'
 
 measure
-check_json "$hosts_json" '[l for l in d["results"][0]["losses"] if l["kind"] != "all"] == []'
+check_json "$hosts_json" '[l for l in d["results"][0]["losses"] if l["kind"] != "all"] == []' 'd["results"][0]["delays"] == []'
 
 lose 2 "ip daddr 10.77.0.4" ingress
 measure
@@ -39,5 +39,16 @@ measure
 nft delete table netdev lossy
 check_says "$share from and to host h3 are sent again" "$scratch/0.out"
 check_json "$hosts_json" '[(l["kind"], l["host"], l["direction"]) for l in d["results"][0]["losses"]] == [("host", "h3", "both")]'
+# A host whose cable is 1.5 ms long.
+delay_line=$repository/build/tests/bench/delay_line
+if [ -x "$delay_line" ]; then
+    ip link set lan0-3 nomaster
+    coproc delay { exec "$delay_line" 1500 1000 lan0-3:tap3; }
+    check "the cable is there" read -r -u "${delay[0]}"
+    ip link set tap3 master lan0 up
+    measure
+    check_says "^#   delay: round trips with host h3 take [3-9][.0-9]* ms at least, the others' median is 0[.0-9]* ms$" "$scratch/0.out"
+    check_json "$hosts_json" '[l["host"] for l in d["results"][0]["delays"]] == ["h3"]'
+fi
 hosts_down
 finish

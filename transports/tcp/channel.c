@@ -82,6 +82,7 @@ void tcp_wait_stats(const struct channel *base, struct wait_stats *wait_stats)
     uint64_t full = info.tcpi_rwnd_limited;
     wait_stats->busy = (info.tcpi_busy_time > full ? info.tcpi_busy_time - full : 0) * 1000;
     wait_stats->packets = info.tcpi_data_segs_out;
+    wait_stats->least_ns = info.tcpi_min_rtt == UINT32_MAX ? 0 : info.tcpi_min_rtt * 1000ull;
     uint64_t sent = info.tcpi_total_retrans, needless = info.tcpi_dsack_dups;
     wait_stats->resent = sent > needless ? sent - needless : 0;
 }

@@ -97,6 +97,7 @@ struct wait_stats {
     uint64_t packets; /* with data, that were sent, again or not; 0: not known */
     uint64_t resent;  /* of them, those that were sent again and did not arrive twice; it may fall
                          by a few, since the peer says later that one did */
+    uint64_t least_ns; /* sending: the shortest round trip so far; 0: not known */
 };
 
 /* What the network, or a device, does while a rank moves nothing. */

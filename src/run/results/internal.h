@@ -44,6 +44,30 @@ static inline uint64_t line_trips(const struct line *line)
  * and the wrong elements of all. result->bytes is known. */
 enum status group_results_make(struct result *result, const struct line *line);
 
+/* ---- Hosts that are farther away than the others: a cable of the wrong kind, a detour, a busy
+ * virtual switch.
+ *
+ * The lower quartile of the shortest round trips to its partners stands for a host, as for slow hosts
+ * (internal.h): a host has a long way to a far one, but not to all. Hosts above the widest gap are far,
+ * if it is threefold and DELAY_LEAST, and two hosts are not.
+ * ---- */
+
+#define DELAY_LEAST 500000.0 /* ns, of a round trip */
+/* Fills in result->delays and delay_count from result->samples. */
+void result_find_delays(const struct member *members, struct result *result);
+
+/* ---- Connections that lose packets, beyond the others: between hosts, as their senders count what
+ * they send again.
+ *
+ * Of a connection's packets so many are expected to be lost as of the lower quartile of all
+ * connections: three quarters may be lossy. A connection is lossy if it loses LOSS_SHARE, and
+ * LOSS_PACKETS more than three times what is expected and three standard deviations (Poisson's) of
+ * that. A host is named if four of five of its connections are lossy, in a direction or in both, and
+ * it has two of them; it then explains them all.
+ * ---- */
+
+#define LOSS_SHARE   0.005
+#define LOSS_PACKETS 5
 /* Fills in result->losses and loss_count from result->samples. */
 void result_find_losses(const struct member *members, struct result *result);
 
@@ -94,6 +118,10 @@ uint64_t bottleneck_own(const struct bottleneck_link *link);
  * above the widest gap are slow, if it is pronounced. With a slow host as partner a healthy one has
  * a slow link, but not only slow ones. So any number of hosts may be slow that leaves two.
  * ---- */
+
+/* Of values in descending order, how many stand above the widest gap: the greatest ratio of neighbours,
+ * threefold at least, where smaller values count as `floor`. 0: there is no such gap. */
+size_t gap_above(const double *values, size_t count, double floor);
 
 /* False: none are, or it cannot be told. */
 bool slow_hosts_find(const struct bottleneck_case *given, struct bottleneck *bottleneck);
@@ -150,7 +178,13 @@ void incident_code(struct codec codec, int ranks, struct incident *incident);
 void slowest_copy(const struct slowest *slowest, const uint64_t *words, int group, uint64_t trips,
                   uint64_t *to);
 
-/* ---- Which iterations are outliers, and what the ranks know of them. ---- */
+/* ---- Iterations of a line that took far longer than the others, and why.
+ *
+ * One is an outlier if it took three times the median, if it is ten times as far above the median as
+ * the upper quartile is, and OUTLIER_LEAST above it. Up to a quarter of the iterations may be
+ * anything. (J. W. Tukey, Exploratory Data Analysis, 1977, has the fences from quartiles; ten is far
+ * out for times, which are skewed.)
+ * ---- */
 
 struct outlier_case {
     const uint64_t *durations; /* ns of each iteration */

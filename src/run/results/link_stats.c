@@ -109,6 +109,8 @@ void link_stats_count(struct link_stats *stats, struct links *links, int sign)
             peer->busy = longer(peer->busy, out.busy - before[0].busy);
             peer->packets += out.packets - before[0].packets;
             peer->resent += out.resent > before[0].resent ? out.resent - before[0].resent : 0;
+            if (out.least_ns > 0 && (peer->least_ns == 0 || out.least_ns < peer->least_ns))
+                peer->least_ns = out.least_ns;
             peer->starved = longer(peer->starved, in.starved - before[1].starved);
         }
     }

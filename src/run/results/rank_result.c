@@ -256,6 +256,7 @@ static void peer_code(struct codec codec, int ranks, struct peer_stats *peer)
     code_u64(codec, &peer->busy);
     code_u64(codec, &peer->packets);
     code_u64(codec, &peer->resent);
+    code_u64(codec, &peer->least_ns);
 }
 
 /* The summary up to the counters of devices, which come behind. */

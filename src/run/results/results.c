@@ -223,6 +223,7 @@ static enum status results_add_summaries(struct results *results, const struct l
     if (job->watches && result->iterations > 0) {
         bottleneck_report(result, line->members, summaries, duration, result_time(result, line));
         result_find_losses(line->members, result);
+        result_find_delays(line->members, result);
         result_outliers(result, line);
     }
     result_profile(result, job, summaries);

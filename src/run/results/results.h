@@ -61,12 +61,8 @@ struct bottleneck {
     uint64_t late, next; /* ns: of the late rank, and the most of any other */
 };
 
-/* ---- Iterations of a line that took far longer than the others, and why.
- *
- * One is an outlier if it took three times the median, if it is ten times as far above the median as
- * the upper quartile is, and OUTLIER_LEAST above it. Up to a quarter of the iterations may be
- * anything. (J. W. Tukey, Exploratory Data Analysis, 1977, has the fences from quartiles; ten is far
- * out for times, which are skewed.)
+/* ---- What of a line lies far beyond the rest, and why (internal.h says how far): iterations that
+ * took long, connections that lose packets, hosts that are far away.
  * ---- */
 
 #define OUTLIER_LEAST 50000000u /* ns */
@@ -88,18 +84,6 @@ struct outlier {
     char text[320]; /* a sentence */
 };
 
-/* ---- Connections that lose packets, beyond the others: between hosts, as their senders count what
- * they send again.
- *
- * Of a connection's packets so many are expected to be lost as of the lower quartile of all
- * connections: three quarters may be lossy. A connection is lossy if it loses LOSS_SHARE, and
- * LOSS_PACKETS more than three times what is expected and three standard deviations (Poisson's) of
- * that. A host is named if four of five of its connections are lossy, in a direction or in both, and
- * it has two of them; it then explains them all.
- * ---- */
-
-#define LOSS_SHARE   0.005
-#define LOSS_PACKETS 5
 #define LOSSES_MOST  4 /* of a line that are reported, those with the most packets */
 
 enum loss_kind { LOSS_CONNECTION, LOSS_FROM, LOSS_TO, LOSS_HOST, LOSS_ALL };
@@ -109,6 +93,15 @@ struct loss {
     int from, to, host; /* ranks; of a host its first rank; -1 */
     uint64_t packets, resent;
     char text[240]; /* a sentence */
+};
+
+#define DELAYS_MOST 4 /* hosts that are reported, the farthest */
+
+struct delay {
+    int rank;         /* the host's first */
+    double ns;        /* of a round trip, at least; */
+    double others_ns; /* the median of those among the other hosts */
+    char text[240];   /* a sentence */
 };
 
 /* ---- Rank 0's table of the devices that the ranks use: which, on which host, by which
@@ -339,6 +332,7 @@ struct peer_stats {
     uint64_t busy;           /* bytes to the peer were on their way */
     uint64_t packets;        /* with data, to the peer; 0: not known, */
     uint64_t resent;         /* and of them, those that were sent again */
+    uint64_t least_ns;       /* the shortest round trip to the peer; 0: not known */
 };
 
 struct link_stats {
@@ -579,6 +573,8 @@ struct result {
     long outlier_count;                     /* of all; 0 where they are not asked for */
     struct loss losses[LOSSES_MOST];        /* likewise, of all ranks, */
     int loss_count;                         /* so many of them */
+    struct delay delays[DELAYS_MOST];
+    int delay_count;
     struct rank_sample *samples;    /* of each rank; the results free them after
                                      report->result(); NULL: not asked for */
     struct device_readings devices; /* likewise: what devices have counted. Without -v or JSON only

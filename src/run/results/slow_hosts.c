@@ -3,6 +3,7 @@
  */
 #include "run/results/internal.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "base/list.h"
@@ -127,24 +128,29 @@ static void ends_add(struct fit *fit, bool sends)
     }
 }
 
-static double raised(double time)
+size_t gap_above(const double *values, size_t count, double floor)
 {
-    return time > FLOOR ? time : FLOOR;
+    double widest = BOTTLENECK_PRONOUNCED;
+    size_t above = 0;
+    for (size_t i = 1; i < count; i++) {
+        double ratio = fmax(values[i - 1], floor) / fmax(values[i], floor);
+        if (ratio >= widest) {
+            widest = ratio;
+            above = i;
+        }
+    }
+    return above;
 }
 
 /* Ends above the widest gap are slow. */
 static void gap_find(struct fit *fit)
 {
-    double widest = BOTTLENECK_PRONOUNCED;
-    size_t slow = 0;
     qsort(fit->ends, fit->end_count, sizeof *fit->ends, compare_ends);
-    for (size_t i = 1; i < fit->end_count; i++) {
-        double ratio = raised(fit->ends[i - 1].time) / raised(fit->ends[i].time);
-        if (ratio >= widest) {
-            widest = ratio;
-            slow = i;
-        }
-    }
+    double *times = new_array(fit->end_count + 1, sizeof *times);
+    for (size_t i = 0; i < fit->end_count; i++)
+        times[i] = fit->ends[i].time;
+    size_t slow = gap_above(times, fit->end_count, FLOOR);
+    free(times);
     for (size_t i = 0; i < slow; i++) {
         fit->ends[i].slow = true;
         fit->slow[fit->ends[i].node] = true;

@@ -1,0 +1,116 @@
+/*
+ * delays.c - which hosts are farther away than the others.
+ */
+#include "run/results/internal.h"
+
+#include <stdlib.h>
+
+#include "base/list.h"
+#include "base/numbers.h"
+#include "base/text.h"
+
+#define PARTNERS_LEAST 2       /* of a host */
+#define LEFT_LEAST     2       /* hosts that are not far */
+#define FLOOR          50000.0 /* ns: shorter round trips differ for many reasons */
+
+/* A host, by its first rank. */
+struct far_host {
+    int rank;
+    double ns;
+};
+
+static int compare_ns(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return COMPARE(x, y);
+}
+
+/* The farthest first. */
+static int compare_hosts(const void *a, const void *b)
+{
+    const struct far_host *x = a, *y = b;
+    return x->ns != y->ns ? COMPARE(y->ns, x->ns) : COMPARE(x->rank, y->rank);
+}
+
+/* The round trips between hosts that ranks of this node have measured; where `far` is set, only those
+ * to nodes that are not far, by node. Returns how many they are. */
+static size_t trips_of(const struct result *result, const struct member *members, int node,
+                       const bool *far, double *trips)
+{
+    size_t count = 0;
+    for (int r = 0; r < result->ranks; r++)
+        for (int i = 0; members[r].node == node && i < result->samples[r].peers; i++) {
+            const struct peer_stats *peer = &result->samples[r].peer[i];
+            int other = members[peer->peer].node;
+            if (peer->least_ns > 0 && other != node && !(far && far[other]))
+                trips[count++] = (double)peer->least_ns;
+        }
+    qsort(trips, count, sizeof *trips, compare_ns);
+    return count;
+}
+
+/* Returns how many hosts are in `hosts`. */
+static size_t hosts_gather(const struct result *result, const struct member *members, double *trips,
+                           struct far_host *hosts)
+{
+    size_t host_count = 0;
+    for (int r = 0; r < result->ranks; r++) {
+        int first = 0;
+        while (members[first].node != members[r].node)
+            first++;
+        size_t count = first == r ? trips_of(result, members, members[r].node, NULL, trips) : 0;
+        if (count >= PARTNERS_LEAST)
+            hosts[host_count++] = (struct far_host){r, trips[(count - 1) / 4]};
+    }
+    qsort(hosts, host_count, sizeof *hosts, compare_hosts);
+    return host_count;
+}
+
+static size_t hosts_far(const struct far_host *hosts, size_t count)
+{
+    double *values = new_array(count + 1, sizeof *values);
+    for (size_t i = 0; i < count; i++)
+        values[i] = hosts[i].ns;
+    size_t above = gap_above(values, count, FLOOR);
+    free(values);
+    return above > 0 && count - above >= LEFT_LEAST &&
+                   hosts[above - 1].ns - hosts[above].ns >= DELAY_LEAST
+               ? above
+               : 0;
+}
+
+/* Of the round trips among the hosts that are not far. */
+static double others_median(const struct result *result, const struct member *members,
+                            const struct far_host *hosts, size_t above, size_t count, double *trips)
+{
+    bool *far = new_array((size_t)result->ranks, sizeof *far);
+    size_t held = 0;
+    for (size_t i = 0; i < above; i++)
+        far[members[hosts[i].rank].node] = true;
+    for (size_t i = above; i < count; i++)
+        held += trips_of(result, members, members[hosts[i].rank].node, far, trips + held);
+    free(far);
+    qsort(trips, held, sizeof *trips, compare_ns);
+    return held ? trips[(held - 1) / 2] : 0;
+}
+
+void result_find_delays(const struct member *members, struct result *result)
+{
+    size_t most = 1, ranks = (size_t)result->ranks;
+    for (size_t r = 0; r < ranks; r++)
+        most += (size_t)result->samples[r].peers;
+    double *trips = new_array(most, sizeof *trips);
+    struct far_host *hosts = new_array(ranks, sizeof *hosts);
+    size_t count = hosts_gather(result, members, trips, hosts), above = hosts_far(hosts, count);
+    double others = above ? others_median(result, members, hosts, above, count, trips) : 0;
+    for (size_t i = 0; i < above && i < DELAYS_MOST && others > 0; i++) {
+        struct delay *delay = &result->delays[result->delay_count++];
+        *delay = (struct delay){.rank = hosts[i].rank, .ns = hosts[i].ns, .others_ns = others};
+        struct text text = text_in(delay->text, sizeof delay->text);
+        text_add(&text,
+                 "round trips with host %s take %.3g ms at least, the others' median is %.3g ms",
+                 members[delay->rank].host, delay->ns * 1e-6, others * 1e-6);
+    }
+    free(trips);
+    free(hosts);
+}
