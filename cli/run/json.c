@@ -441,10 +441,9 @@ static json_t *result_bottleneck(const struct json_report *json, const struct re
     static const struct {
         const char *kind, *direction;
     } words[] = {
-        [BOTTLENECK_RANK] = {"rank", NULL},
-        [BOTTLENECK_LINK] = {"link", "from"},
-        [BOTTLENECK_PAIR] = {"link", "both"},
-        [BOTTLENECK_HOST] = {"host", NULL},
+        [BOTTLENECK_RANK] = {"rank", NULL},   [BOTTLENECK_LINK] = {"link", "from"},
+        [BOTTLENECK_PAIR] = {"link", "both"}, [BOTTLENECK_HOST] = {"host", NULL},
+        [BOTTLENECK_CUT] = {"cut", "both"},
     };
     const struct bottleneck *bottleneck = &result->bottleneck;
     enum bottleneck_kind kind = bottleneck->kind;
@@ -459,11 +458,12 @@ static json_t *result_bottleneck(const struct json_report *json, const struct re
     }
     json_t *from = rank_named(json, bottleneck->from), *to = rank_named(json, bottleneck->to);
     const char *direction = words[kind].direction;
+    if (kind == BOTTLENECK_HOST || kind == BOTTLENECK_CUT)
+        json_object_set_new(named, "hosts", bottleneck_hosts(json, bottleneck));
     if (kind == BOTTLENECK_HOST) {
-        json_t *hosts = bottleneck_hosts(json, bottleneck), *first = json_array_get(hosts, 0);
+        json_t *first = json_array_get(json_object_get(named, "hosts"), 0);
         json_object_set(named, "host", json_object_get(first, "host"));
         direction = host_direction(&bottleneck->hosts[0]);
-        json_object_set_new(named, "hosts", hosts);
     }
     json_t *numbers = json_pack("{s:s, s:o, s:o, s:i, s:f, s:f}", "direction", direction, "from",
                                 from, "to", to, "links", bottleneck->links, "GBps",

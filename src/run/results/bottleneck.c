@@ -1,7 +1,8 @@
 /*
  * bottleneck.c - finds the bottleneck from the counts at both ends of all links.
  *
- * First come hosts all of whose links are slow (slow_hosts.c). Else the link with the longest time of
+ * First come hosts all of whose links are slow (slow_hosts.c), then a slow way between two parts of
+ * the hosts (slow_cut.c). Else the link with the longest time of
  * its own is the suspect, if it accounts for a third of the time, or the links between its two hosts,
  * in one direction or both. They are confirmed if the other links with as much to carry reach three
  * times the rate. Links that carry only what comes through the suspect are no others: behind the first
@@ -143,7 +144,7 @@ static const struct bottleneck_link *link_worst(const struct bottleneck_case *gi
 static bool find_links(const struct bottleneck_case *given, struct bottleneck *bottleneck)
 {
     bool one_node = is_one_node(given);
-    if (!one_node && slow_hosts_find(given, bottleneck))
+    if (!one_node && (slow_hosts_find(given, bottleneck) || slow_cut_find(given, bottleneck)))
         return true;
     const struct bottleneck_link *worst = link_worst(given, one_node);
     uint64_t own = worst ? bottleneck_own(worst) : 0;
@@ -263,6 +264,18 @@ static void add_hosts(struct text *text, const struct bottleneck *bottleneck,
         text_add(text, " and of %d more", bottleneck->host_count - shown);
 }
 
+/* All hosts of the smaller part. */
+static void add_cut(struct text *text, const struct bottleneck *bottleneck,
+                    const struct member *members, int ranks)
+{
+    text_add(text, "the links between hosts");
+    for (int i = 0; i < bottleneck->host_count && i < BOTTLENECK_HOSTS_MOST; i++)
+        text_add(text, "%s %s", i ? "," : "", node_name(members, ranks, bottleneck->hosts[i].node));
+    if (bottleneck->host_count > BOTTLENECK_HOSTS_MOST)
+        text_add(text, ", %d more", bottleneck->host_count - BOTTLENECK_HOSTS_MOST);
+    text_add(text, " and all others");
+}
+
 static void add_links(struct text *text, const struct bottleneck *bottleneck,
                       const struct member *members, int ranks)
 {
@@ -270,6 +283,8 @@ static void add_links(struct text *text, const struct bottleneck *bottleneck,
     bool one = bottleneck->links == 1;
     if (bottleneck->kind == BOTTLENECK_HOST)
         add_hosts(text, bottleneck, members, ranks);
+    else if (bottleneck->kind == BOTTLENECK_CUT)
+        add_cut(text, bottleneck, members, ranks);
     else if (bottleneck->kind == BOTTLENECK_PAIR)
         text_add(text, "the links between host %s and host %s", from, to);
     else if (one)
@@ -279,13 +294,15 @@ static void add_links(struct text *text, const struct bottleneck *bottleneck,
         text_add(text, "the links from host %s to host %s", from, to);
     text_add(text, ": %.1f MB/s, the others' median is %.1f MB/s or more; ",
              bottleneck->rate * 1e-6, bottleneck->others * 1e-6);
-    if (bottleneck->kind == BOTTLENECK_HOST)
+    if (bottleneck->kind == BOTTLENECK_HOST || bottleneck->kind == BOTTLENECK_CUT)
         text_add(text, "they were");
     else if (one)
         text_add(text, "it was");
     else
         text_add(text, "that from rank %d to rank %d was", bottleneck->from, bottleneck->to);
     text_add(text, " waited for in %.0f %% of the time", bottleneck->share * 100);
+    if (bottleneck->kind == BOTTLENECK_CUT)
+        text_add(text, "; look at what they share, such as an uplink");
 }
 
 static void bottleneck_text(struct result *result, const struct member *members)

@@ -11,6 +11,7 @@
 
 #define PARTNERS_LEAST 2       /* of a host */
 #define LEFT_LEAST     2       /* hosts that are not far */
+#define PRONOUNCED     3       /* times as far */
 #define FLOOR          50000.0 /* ns: shorter round trips differ for many reasons */
 
 /* A host, by its first rank. */
@@ -71,7 +72,7 @@ static size_t hosts_far(const struct far_host *hosts, size_t count)
     double *values = new_array(count + 1, sizeof *values);
     for (size_t i = 0; i < count; i++)
         values[i] = hosts[i].ns;
-    size_t above = gap_above(values, count, FLOOR);
+    size_t above = gap_above(values, count, FLOOR, PRONOUNCED);
     free(values);
     return above > 0 && count - above >= LEFT_LEAST &&
                    hosts[above - 1].ns - hosts[above].ns >= DELAY_LEAST

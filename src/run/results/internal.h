@@ -115,16 +115,39 @@ uint64_t bottleneck_own(const struct bottleneck_link *link);
  * receiver, so an end is at least as fast as the fastest of its links (the model of two-way data by
  * maxima, as Tukey's medians fit sums: Exploratory Data Analysis, 1977, chapter 10). The lower
  * quartile of the times of an end's links stands for the fastest, since single counts are wrong. Ends
- * above the widest gap are slow, if it is pronounced. With a slow host as partner a healthy one has
+ * above the widest gap are slow, if it is twofold. With a slow host as partner a healthy one has
  * a slow link, but not only slow ones. So any number of hosts may be slow that leaves two.
  * ---- */
 
 /* Of values in descending order, how many stand above the widest gap: the greatest ratio of neighbours,
- * threefold at least, where smaller values count as `floor`. 0: there is no such gap. */
-size_t gap_above(const double *values, size_t count, double floor);
+ * `least` at least, where smaller values count as `floor`. 0: there is no such gap. */
+size_t gap_above(const double *values, size_t count, double floor, double least);
+
+/* What the links from one host to another carried together. */
+struct host_traffic {
+    int from, to; /* nodes */
+    double bytes, busy, own;
+};
+
+/* Of all hosts that exchange anything, by sender and then receiver; `pairs` has room for one of each
+ * link. Returns how many they are. *most: bytes of a pair. */
+size_t host_traffic_gather(const struct bottleneck_case *given, struct host_traffic *pairs,
+                           double *most);
 
 /* False: none are, or it cannot be told. */
 bool slow_hosts_find(const struct bottleneck_case *given, struct bottleneck *bottleneck);
+
+/* ---- Whether the hosts fall into two parts with a slow way between them, such as an uplink that
+ * all of them share.
+ *
+ * The parts are what single linkage leaves when it has joined all hosts to two (P. H. A. Sneath,
+ * Journal of General Microbiology 17, 1957), by how slow the links of two hosts are. The cut is
+ * confirmed if the median link across it is three times as slow as that inside the parts, and the
+ * lower quartile across half as slow again as the upper quartile inside.
+ * ---- */
+
+/* False: there is no such cut, or it cannot be told. */
+bool slow_cut_find(const struct bottleneck_case *given, struct bottleneck *bottleneck);
 
 /* ---- What happened on a rank in its long iterations: it did not run, began late, sent packets
  * again, or waited for a peer for long.

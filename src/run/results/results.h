@@ -38,6 +38,7 @@ enum bottleneck_kind {
     BOTTLENECK_LINK, /* from one rank to another, or all links from its host to the other's */
     BOTTLENECK_PAIR, /* the links between two hosts, in both directions */
     BOTTLENECK_HOST, /* all links of one host or of several */
+    BOTTLENECK_CUT,  /* all links between some hosts and the others */
 };
 
 #define BOTTLENECK_HOSTS_MOST 8
@@ -52,7 +53,8 @@ struct bottleneck {
     enum bottleneck_kind kind;
     int rank;            /* the late one; -1 */
     int from, to;        /* of the links, the one that was waited for longest; -1 */
-    struct bottleneck_host hosts[BOTTLENECK_HOSTS_MOST]; /* BOTTLENECK_HOST: the slowest first */
+    struct bottleneck_host hosts[BOTTLENECK_HOSTS_MOST]; /* BOTTLENECK_HOST: the slowest first;
+                                                            BOTTLENECK_CUT: the fewer ones */
     int host_count;                                      /* they may be more */
     int links;           /* how many are slow */
     double share;        /* of the time */
@@ -568,7 +570,7 @@ struct result {
     double late_us;        /* its median lateness */
     int ranks;
     struct bottleneck bottleneck;   /* what accounts for the time */
-    char bottleneck_text[320];      /* the same as a sentence; "": none, or not asked for */
+    char bottleneck_text[640];      /* the same as a sentence; "": none, or not asked for */
     struct outlier outliers[OUTLIERS_MOST]; /* of the slowest group, the longest first */
     long outlier_count;                     /* of all; 0 where they are not asked for */
     struct loss losses[LOSSES_MOST];        /* likewise, of all ranks, */

@@ -11,14 +11,8 @@
 
 #define PARTNERS_LEAST 2 /* of a host in a direction */
 #define LEFT_LEAST     2 /* hosts that are not slow */
-#define FLOOR          (2.0 * BOTTLENECK_TICK)
+#define SPREAD         8 /* times below the slowest: all that is faster is alike */
 #define ONE_WAY        1.5 /* times as slow in one direction as in the other: only that one is slow */
-
-/* What the links from one host to another carried together. */
-struct host_traffic {
-    int from, to; /* nodes */
-    double bytes, busy, own;
-};
 
 /* A host as the sender, or as the receiver. */
 struct host_end {
@@ -70,33 +64,35 @@ static int compare_ends(const void *a, const void *b)
     return x->time != y->time ? COMPARE(y->time, x->time) : COMPARE(x->node, y->node);
 }
 
-static void pairs_gather(struct fit *fit)
+size_t host_traffic_gather(const struct bottleneck_case *given, struct host_traffic *pairs,
+                           double *most)
 {
-    const struct bottleneck_case *given = fit->given;
-    size_t count = 0;
+    size_t links = 0, count = 0;
     for (int i = 0; i < given->link_count; i++) {
         const struct bottleneck_link *link = &given->links[i];
         int from = given->node[link->from], to = given->node[link->to];
         if (from != to && link->bytes > 0)
-            fit->pairs[count++] = (struct host_traffic){.from = from,
-                                                        .to = to,
-                                                        .bytes = (double)link->bytes,
-                                                        .busy = (double)link->busy,
-                                                        .own = (double)bottleneck_own(link)};
+            pairs[links++] = (struct host_traffic){.from = from,
+                                                   .to = to,
+                                                   .bytes = (double)link->bytes,
+                                                   .busy = (double)link->busy,
+                                                   .own = (double)bottleneck_own(link)};
     }
-    qsort(fit->pairs, count, sizeof *fit->pairs, compare_pairs);
-    for (size_t i = 0; i < count; i++) {
-        struct host_traffic *last = fit->pair_count ? &fit->pairs[fit->pair_count - 1] : NULL;
-        if (last && compare_pairs(last, &fit->pairs[i]) == 0) {
-            last->bytes += fit->pairs[i].bytes;
-            last->busy += fit->pairs[i].busy;
-            last->own += fit->pairs[i].own;
+    qsort(pairs, links, sizeof *pairs, compare_pairs);
+    for (size_t i = 0; i < links; i++) {
+        struct host_traffic *last = count ? &pairs[count - 1] : NULL;
+        if (last && compare_pairs(last, &pairs[i]) == 0) {
+            last->bytes += pairs[i].bytes;
+            last->busy += pairs[i].busy;
+            last->own += pairs[i].own;
         } else {
-            fit->pairs[fit->pair_count++] = fit->pairs[i];
+            pairs[count++] = pairs[i];
         }
     }
-    for (size_t i = 0; i < fit->pair_count; i++)
-        fit->most = fit->pairs[i].bytes > fit->most ? fit->pairs[i].bytes : fit->most;
+    *most = 0;
+    for (size_t i = 0; i < count; i++)
+        *most = fmax(pairs[i].bytes, *most);
+    return count;
 }
 
 static bool pair_counts(const struct fit *fit, const struct host_traffic *pair)
@@ -128,9 +124,9 @@ static void ends_add(struct fit *fit, bool sends)
     }
 }
 
-size_t gap_above(const double *values, size_t count, double floor)
+size_t gap_above(const double *values, size_t count, double floor, double least)
 {
-    double widest = BOTTLENECK_PRONOUNCED;
+    double widest = least;
     size_t above = 0;
     for (size_t i = 1; i < count; i++) {
         double ratio = fmax(values[i - 1], floor) / fmax(values[i], floor);
@@ -149,7 +145,8 @@ static void gap_find(struct fit *fit)
     double *times = new_array(fit->end_count + 1, sizeof *times);
     for (size_t i = 0; i < fit->end_count; i++)
         times[i] = fit->ends[i].time;
-    size_t slow = gap_above(times, fit->end_count, FLOOR);
+    double floor = fmax(times[0] / SPREAD, 2.0 * BOTTLENECK_TICK);
+    size_t slow = gap_above(times, fit->end_count, floor, BOTTLENECK_NEARLY);
     free(times);
     for (size_t i = 0; i < slow; i++) {
         fit->ends[i].slow = true;
@@ -190,6 +187,21 @@ static bool loads_are_fair(const struct fit *fit)
 static bool pair_is_slow(const struct fit *fit, const struct host_traffic *pair)
 {
     return (fit->slow_ends[pair->from] & SLOW_FROM) || (fit->slow_ends[pair->to] & SLOW_TO);
+}
+
+/* Are most links from slow senders to slow receivers as slow? Else their hosts are behind a slow way
+ * that they share, and are not slow themselves. */
+static bool slow_ones_confirm(const struct fit *fit, double least)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < fit->pair_count; i++) {
+        const struct host_traffic *pair = &fit->pairs[i];
+        if (fit->slow[pair->from] && fit->slow[pair->to] && pair_is_slow(fit, pair) &&
+            pair_counts(fit, pair))
+            fit->scratch[count++] = pair->busy * (fit->most / pair->bytes);
+    }
+    qsort(fit->scratch, count, sizeof *fit->scratch, compare_values);
+    return count == 0 || fit->scratch[count / 2] * BOTTLENECK_NEARLY >= least;
 }
 
 /* Are the links among hosts that are not slow at all fast? */
@@ -271,7 +283,7 @@ static bool fit_tells(struct fit *fit, struct bottleneck *bottleneck)
         slow += fit->slow[n];
     if (slow == 0 || hosts - slow < LEFT_LEAST || least < BOTTLENECK_LEAST ||
         longest < time / BOTTLENECK_SHARE || !loads_are_fair(fit) ||
-        !others_confirm(fit, least, bottleneck))
+        !slow_ones_confirm(fit, least) || !others_confirm(fit, least, bottleneck))
         return false;
     bottleneck->kind = BOTTLENECK_HOST;
     bottleneck->share = longest < time ? longest / time : 1;
@@ -290,7 +302,7 @@ bool slow_hosts_find(const struct bottleneck_case *given, struct bottleneck *bot
                       .scratch = new_array(links, sizeof *fit.scratch),
                       .slow = new_array(ranks, sizeof *fit.slow),
                       .slow_ends = new_array(ranks, sizeof *fit.slow_ends)};
-    pairs_gather(&fit);
+    fit.pair_count = host_traffic_gather(given, fit.pairs, &fit.most);
     ends_add(&fit, true);
     qsort(fit.pairs, fit.pair_count, sizeof *fit.pairs, compare_by_receiver);
     ends_add(&fit, false);

@@ -366,6 +366,54 @@ static void test_several_hosts(void **state)
     assert_host(&scene, 1, 6, false, true);
 }
 
+/* The links between the first hosts and the others share a slow way. */
+static void cut_apart(struct scene *scene, int first, uint64_t ms)
+{
+    for (int i = 0; i < scene->given.link_count; i++) {
+        struct bottleneck_link *link = &scene->links[i];
+        if ((scene->node[link->from] < first) != (scene->node[link->to] < first))
+            link->busy = link->starved = ms * MS;
+    }
+}
+
+static void test_cut(void **state)
+{
+    (void)state;
+    struct scene scene;
+    for (int per_host = 1; per_host <= 2; per_host++)
+        for (int hosts = 4; hosts * per_host <= 8; hosts++)
+            for (int first = 1; first < hosts; first++) {
+                scene_open(&scene, hosts, per_host);
+                scene_alltoall(&scene, 20, 300);
+                cut_apart(&scene, first, 180);
+                int fewer = first <= hosts - first ? first : hosts - first;
+                struct bottleneck bottleneck = found(&scene);
+                assert_int_equal(bottleneck.kind, fewer > 1 ? BOTTLENECK_CUT : BOTTLENECK_HOST);
+                assert_int_equal(bottleneck.host_count, fewer);
+                assert_int_equal(bottleneck.hosts[0].node, 2 * first <= hosts ? 0 : first);
+                assert_int_equal(bottleneck.links,
+                                 2 * first * (hosts - first) * per_host * per_host);
+            }
+    scene_open(&scene, 8, 1);
+    scene_alltoall(&scene, 20, 300);
+    cut_apart(&scene, 4, 59); /* less than thrice */
+    assert_nobody(&scene);
+    cut_apart(&scene, 4, 61);
+    assert_int_equal(found(&scene).kind, BOTTLENECK_CUT);
+    for (int from = 0; from < 2; from++) /* a quarter of the links inside is as slow */
+        for (int to = 0; to < 4; to++)
+            if (to != from)
+                link_of(&scene, from, to)->busy = link_of(&scene, from + 4, to + 4)->busy = 61 * MS;
+    assert_nobody(&scene);
+    scene_open(&scene, 8, 1);
+    scene_alltoall(&scene, 20, 300);
+    cut_apart(&scene, 2, 180);
+    link_of(&scene, 0, 1)->busy = 180 * MS; /* a count that is wrong, or two slow hosts */
+    assert_int_equal(found(&scene).kind, BOTTLENECK_HOST);
+    link_of(&scene, 1, 0)->busy = 180 * MS;
+    assert_int_equal(found(&scene).kind, BOTTLENECK_HOST);
+}
+
 /* Behind the first link of a chain nothing comes faster than through it. */
 static void test_chain(void **state)
 {
@@ -498,8 +546,8 @@ int main(void)
         cmocka_unit_test(test_too_few),       cmocka_unit_test(test_more_bytes),
         cmocka_unit_test(test_inside_hosts),  cmocka_unit_test(test_hosts),
         cmocka_unit_test(test_host_in_steps), cmocka_unit_test(test_several_hosts),
-        cmocka_unit_test(test_chain),         cmocka_unit_test(test_late_rank),
-        cmocka_unit_test(test_noise),
+        cmocka_unit_test(test_chain),         cmocka_unit_test(test_cut),
+        cmocka_unit_test(test_late_rank),     cmocka_unit_test(test_noise),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
