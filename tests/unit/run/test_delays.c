@@ -71,6 +71,7 @@ static void half_of_the_hosts_are_named(void **state)
     assert_int_equal(result->delays[0].rank, 4);
     assert_int_equal(result->delays[1].rank, 2);
     assert_int_equal(result->delays[2].rank, 1);
+    assert_true(result->delays[0].others_ns == 80 * US); /* not those to far ones */
 }
 
 static void small_or_common_differences_name_none(void **state)
