@@ -29,8 +29,8 @@ struct run_watch {
     struct run_gap recent[RUN_GAPS_MOST]; /* gap number n at n modulo their number */
 };
 
-/* Notes gaps of `least` seconds and more from now on. Where no thread can be started, none is known.
- * A watch that runs goes on. */
+/* Notes gaps of `least` seconds and more from now on. Where no thread can be started, none is
+ * known. A watch that runs goes on. */
 void run_watch_start(struct run_watch *watch, double least);
 void run_watch_stop(struct run_watch *watch); /* one that does not run is allowed */
 

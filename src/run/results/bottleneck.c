@@ -3,10 +3,10 @@
  *
  * First come hosts all of whose links are slow (slow_hosts.c), then a slow way between two parts of
  * the hosts (slow_cut.c). Else the link with the longest time of
- * its own is the suspect, if it accounts for a third of the time, or the links between its two hosts,
- * in one direction or both. They are confirmed if the other links with as much to carry reach three
- * times the rate. Links that carry only what comes through the suspect are no others: behind the first
- * link of a chain nothing comes faster than through it.
+ * its own is the suspect, if it accounts for a third of the time, or the links between its two
+ * hosts, in one direction or both. They are confirmed if the other links with as much to carry
+ * reach three times the rate. Links that carry only what comes through the suspect are no others:
+ * behind the first link of a chain nothing comes faster than through it.
  */
 
 #include "base/list.h"

@@ -33,8 +33,8 @@ static int compare_hosts(const void *a, const void *b)
     return x->ns != y->ns ? COMPARE(y->ns, x->ns) : COMPARE(x->rank, y->rank);
 }
 
-/* The round trips between hosts that ranks of this node have measured; where `far` is set, only those
- * to nodes that are not far, by node. Returns how many they are. */
+/* The round trips between hosts that ranks of this node have measured; where `far` is set, only
+ * those to nodes that are not far, by node. Returns how many they are. */
 static size_t trips_of(const struct result *result, const struct member *members, int node,
                        const bool *far, double *trips)
 {

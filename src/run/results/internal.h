@@ -40,16 +40,16 @@ static inline uint64_t line_trips(const struct line *line)
     return candidate_trips(line_candidate(line));
 }
 
-/* Sets result->groups and what follows from them: the slowest and its timing, the median, the fastest,
- * and the wrong elements of all. result->bytes is known. */
+/* Sets result->groups and what follows from them: the slowest and its timing, the median, the
+ * fastest, and the wrong elements of all. result->bytes is known. */
 enum status group_results_make(struct result *result, const struct line *line);
 
 /* ---- Hosts that are farther away than the others: a cable of the wrong kind, a detour, a busy
  * virtual switch.
  *
- * The lower quartile of the shortest round trips to its partners stands for a host, as for slow hosts
- * (internal.h): a host has a long way to a far one, but not to all. Hosts above the widest gap are far,
- * if it is threefold and DELAY_LEAST, and two hosts are not.
+ * The lower quartile of the shortest round trips to its partners stands for a host, as for slow
+ * hosts (internal.h): a host has a long way to a far one, but not to all. Hosts above the widest
+ * gap are far, if it is threefold and DELAY_LEAST, and two hosts are not.
  * ---- */
 
 #define DELAY_LEAST 500000.0 /* ns, of a round trip */
@@ -62,8 +62,8 @@ void result_find_delays(const struct member *members, struct result *result);
  * Of a connection's packets so many are expected to be lost as of the lower quartile of all
  * connections: three quarters may be lossy. A connection is lossy if it loses LOSS_SHARE, and
  * LOSS_PACKETS more than three times what is expected and three standard deviations (Poisson's) of
- * that. A host is named if four of five of its connections are lossy, in a direction or in both, and
- * it has two of them; it then explains them all.
+ * that. A host is named if four of five of its connections are lossy, in a direction or in both,
+ * and it has two of them; it then explains them all.
  * ---- */
 
 #define LOSS_SHARE   0.005
@@ -110,17 +110,18 @@ uint64_t bottleneck_own(const struct bottleneck_link *link);
 
 /* ---- Which hosts are slow in sending, or in receiving.
  *
- * In a schedule where each host sends to many, one step waits for a slow host after another: no link
- * accounts for much of the time. A link is as slow as the slower of its two ends, its sender or its
- * receiver, so an end is at least as fast as the fastest of its links (the model of two-way data by
- * maxima, as Tukey's medians fit sums: Exploratory Data Analysis, 1977, chapter 10). The lower
- * quartile of the times of an end's links stands for the fastest, since single counts are wrong. Ends
- * above the widest gap are slow, if it is twofold. With a slow host as partner a healthy one has
- * a slow link, but not only slow ones. So any number of hosts may be slow that leaves two.
+ * In a schedule where each host sends to many, one step waits for a slow host after another: no
+ * link accounts for much of the time. A link is as slow as the slower of its two ends, its sender
+ * or its receiver, so an end is at least as fast as the fastest of its links (the model of two-way
+ * data by maxima, as Tukey's medians fit sums: Exploratory Data Analysis, 1977, chapter 10). The
+ * lower quartile of the times of an end's links stands for the fastest, since single counts are
+ * wrong. Ends above the widest gap are slow, if it is twofold. With a slow host as partner a
+ * healthy one has a slow link, but not only slow ones. So most hosts may be slow, if each of
+ * the others has fast links to more than a quarter of them.
  * ---- */
 
-/* Of values in descending order, how many stand above the widest gap: the greatest ratio of neighbours,
- * `least` at least, where smaller values count as `floor`. 0: there is no such gap. */
+/* Of values in descending order, how many stand above the widest gap: the greatest ratio of
+ * neighbours, `least` at least, where smaller values count as `floor`. 0: there is no such gap. */
 size_t gap_above(const double *values, size_t count, double floor, double least);
 
 /* What the links from one host to another carried together. */
@@ -129,8 +130,8 @@ struct host_traffic {
     double bytes, busy, own;
 };
 
-/* Of all hosts that exchange anything, by sender and then receiver; `pairs` has room for one of each
- * link. Returns how many they are. *most: bytes of a pair. */
+/* Of all hosts that exchange anything, by sender and then receiver; `pairs` has room for one of
+ * each link. Returns how many they are. *most: bytes of a pair. */
 size_t host_traffic_gather(const struct bottleneck_case *given, struct host_traffic *pairs,
                            double *most);
 
@@ -152,9 +153,10 @@ bool slow_cut_find(const struct bottleneck_case *given, struct bottleneck *bottl
 /* ---- What happened on a rank in its long iterations: it did not run, began late, sent packets
  * again, or waited for a peer for long.
  *
- * An iteration is told from the end of the one before, so that its start barrier counts: a rank that
- * is stopped there, and that the others do not wait for any more, keeps them waiting later. Packets
- * are looked at every LOOK_LEAST at most, between iterations, so they belong to a range of them.
+ * An iteration is told from the end of the one before, so that its start barrier counts: a rank
+ * that is stopped there, and that the others do not wait for any more, keeps them waiting later.
+ * Packets are looked at every LOOK_LEAST at most, between iterations, so they belong to a range of
+ * them.
  * ---- */
 
 enum incident_kind {
@@ -196,17 +198,17 @@ int incidents_list(struct incidents *incidents, struct run_watch *watch,
 
 void incident_code(struct codec codec, int ranks, struct incident *incident);
 
-/* At rank 0: copies the times of a group, each divided by `trips`, from `words` (duration or device)
- * to `to`, which has room for all iterations. */
+/* At rank 0: copies the times of a group, each divided by `trips`, from `words` (duration or
+ * device) to `to`, which has room for all iterations. */
 void slowest_copy(const struct slowest *slowest, const uint64_t *words, int group, uint64_t trips,
                   uint64_t *to);
 
 /* ---- Iterations of a line that took far longer than the others, and why.
  *
- * One is an outlier if it took three times the median, if it is ten times as far above the median as
- * the upper quartile is, and OUTLIER_LEAST above it. Up to a quarter of the iterations may be
- * anything. (J. W. Tukey, Exploratory Data Analysis, 1977, has the fences from quartiles; ten is far
- * out for times, which are skewed.)
+ * One is an outlier if it took three times the median, if it is ten times as far above the median
+ * as the upper quartile is, and OUTLIER_LEAST above it. Up to a quarter of the iterations may be
+ * anything. (J. W. Tukey, Exploratory Data Analysis, 1977, has the fences from quartiles; ten is
+ * far out for times, which are skewed.)
  * ---- */
 
 struct outlier_case {
@@ -226,8 +228,8 @@ void outliers_find(const struct outlier_case *given, struct result *result);
 
 struct step_times; /* NULL: not asked for, in all calls below */
 
-/* The clock has steps, and outlives it; it may be without, and then *made is NULL. On success the caller
- * calls step_times_free(). */
+/* The clock has steps, and outlives it; it may be without, and then *made is NULL. On success the
+ * caller calls step_times_free(). */
 enum status step_times_create(const struct step_clock *clock, struct step_times **made);
 void step_times_free(struct step_times *times);
 
@@ -236,8 +238,8 @@ void step_times_note(struct step_times *times, uint64_t released);
 
 int step_times_count(const struct step_times *times);
 
-/* From the release of an iteration to the end of the step: the median, us; 0: the rank has no part in
- * it. */
+/* From the release of an iteration to the end of the step: the median, us; 0: the rank has no part
+ * in it. */
 double step_times_median(struct step_times *times, int step, const struct tick *tick);
 
 /* ---- What is wrong in a line, in sentences. ---- */

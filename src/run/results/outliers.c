@@ -12,7 +12,7 @@
 #define SAMPLES_LEAST 5 /* iterations: of fewer, one is no outlier */
 #define TIMES         3 /* the median */
 #define QUARTILES     10
-#define SHARE         2 /* a cause has to account for one part in so many of what is beyond the median */
+#define SHARE         2 /* one part in so many of what is beyond the median has to be the cause's */
 
 /* Above it an iteration is an outlier. */
 static uint64_t outlier_limit(const struct outlier_case *given, uint64_t *median)
@@ -46,8 +46,8 @@ static bool incident_counts(const struct account *account, const struct incident
            (kind == INCIDENT_RESENT || incident->amount >= account->least);
 }
 
-/* The next incident of this kind that counts, behind number *at of rank *rank; NULL: none does. Both
- * begin at 0. */
+/* The next incident of this kind that counts, behind number *at of rank *rank; NULL: none does.
+ * Both begin at 0. */
 static const struct incident *incident_next(const struct account *account, enum incident_kind kind,
                                             int *rank, int *at)
 {

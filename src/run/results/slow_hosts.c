@@ -12,7 +12,7 @@
 #define PARTNERS_LEAST 2 /* of a host in a direction */
 #define LEFT_LEAST     2 /* hosts that are not slow */
 #define SPREAD         8 /* times below the slowest: all that is faster is alike */
-#define ONE_WAY        1.5 /* times as slow in one direction as in the other: only that one is slow */
+#define ONE_WAY        1.5 /* times as slow in a direction as in the other: only that is slow */
 
 /* A host as the sender, or as the receiver. */
 struct host_end {
@@ -154,8 +154,8 @@ static void gap_find(struct fit *fit)
     }
 }
 
-/* Acknowledgements of one direction pass through the other, so bytes are long on their way in both. Of
- * a host that is much slower in one of them, only that one is. */
+/* Acknowledgements of one direction pass through the other, so bytes are long on their way in
+ * both. Of a host that is much slower in one of them, only that one is. */
 static void ways_tell(struct fit *fit)
 {
     for (size_t i = 0; i < fit->end_count; i++)
@@ -168,8 +168,8 @@ static void ways_tell(struct fit *fit)
         }
 }
 
-/* Does no slow end have more to carry than half as much again as the busiest of the others? The host
- * of an algorithm's root sends more, so its links are slower for a good reason. */
+/* Does no slow end have more to carry than half as much again as the busiest of the others? The
+ * host of an algorithm's root sends more, so its links are slower for a good reason. */
 static bool loads_are_fair(const struct fit *fit)
 {
     double most[2] = {0, 0};
@@ -189,8 +189,8 @@ static bool pair_is_slow(const struct fit *fit, const struct host_traffic *pair)
     return (fit->slow_ends[pair->from] & SLOW_FROM) || (fit->slow_ends[pair->to] & SLOW_TO);
 }
 
-/* Are most links from slow senders to slow receivers as slow? Else their hosts are behind a slow way
- * that they share, and are not slow themselves. */
+/* Are most links from slow senders to slow receivers as slow? Else their hosts are behind a slow
+ * way that they share, and are not slow themselves. */
 static bool slow_ones_confirm(const struct fit *fit, double least)
 {
     size_t count = 0;
