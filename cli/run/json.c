@@ -574,6 +574,37 @@ static json_t *result_samples(const struct job *job, const struct result *result
     return samples;
 }
 
+/* A message has its sender first. */
+static json_t *place_json(const struct place *place)
+{
+    bool message = place->kind == PLACE_MESSAGE;
+    json_t *ranks =
+        message ? json_pack("[i, i]", place->from, place->rank) : json_pack("[i]", place->rank);
+    return json_pack("{s:s, s:o, s:o, s:b}", "kind", message ? "message" : "rank", "ranks", ranks,
+                     "step", place->step >= 0 ? json_integer(place->step) : json_null(),
+                     "flipped_bit", place->flips);
+}
+
+/* Faults of the data, and in which places they may have happened. */
+static json_t *result_faults(const struct result *result)
+{
+    json_t *faults = json_array();
+    for (int f = 0; f < result->fault_count; f++) {
+        const struct traced_fault *fault = &result->faults[f];
+        json_t *ranks = json_array(), *places = json_array();
+        for (int r = 0; r < fault->rank_count; r++)
+            json_array_append_new(ranks, json_integer(fault->ranks[r]));
+        for (int i = 0; i < fault->places.count && i < PLACES_MOST; i++)
+            json_array_append_new(places, place_json(&fault->places.of[i]));
+        json_array_append_new(faults, json_pack("{s:o, s:s, s:i, s:i, s:i, s:o}", "ranks", ranks,
+                                                "what", fault->places.lost ? "lost" : "altered",
+                                                "elements", fault->places.elements, "explained",
+                                                fault->places.explained, "place_count",
+                                                fault->places.count, "places", places));
+    }
+    return faults;
+}
+
 static void json_result(struct report *report, const struct job *job, const struct result *result)
 {
     struct json_report *json = json_report_of(report);
@@ -590,6 +621,8 @@ static void json_result(struct report *report, const struct job *job, const stru
     json_object_set_new(line, "delays", result_delays(json, result));
     json_object_set_new(line, "outliers", result_outliers(json, result));
     json_object_set_new(line, "samples", result_samples(job, result));
+    if (result->fault_count > 0)
+        json_object_set_new(line, "faults", result_faults(result));
     if (result->load)
         json_object_set_new(line, "load", load_json(result->load));
     if (result->profile)

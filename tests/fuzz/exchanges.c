@@ -400,14 +400,16 @@ static void seed_result(struct bytes *out, const char *name, unsigned flags,
 {
     uint64_t late[2] = {5, 7}, samples[2] = {1000, 2000};
     struct link_stats links = {.count = 1, .peers = peer};
-    struct rank_result result = {.late = late,
-                                 .samples = samples,
-                                 .wrong = finding->kind != FINDING_NONE ? 3 : 0,
-                                 .finding = *finding,
-                                 .transport = {transport_find("shm")},
-                                 .transports = 1,
-                                 .used = {true},
-                                 .links = peer ? &links : NULL};
+    struct rank_result result = {
+        .late = late,
+        .samples = samples,
+        .wrong = finding->kind != FINDING_NONE ? 3 : 0,
+        .finding = *finding,
+        .witnesses = {.iterations = finding->witnesses.count > 0, .of = {finding->witnesses}},
+        .transport = {transport_find("shm")},
+        .transports = 1,
+        .used = {true},
+        .links = peer ? &links : NULL};
     struct counter counter = {.name = "symbol_error", .value = 3};
     struct device_change change = {.name = "mlx5_0:1",
                                    .counters = {.counters = &counter, .count = 1}};
@@ -449,6 +451,9 @@ static void seed_rank_results(struct bytes *out)
     finding.explanations[0].hypotheses[0].kind = HYPOTHESIS_MISSING;
     finding.explanations[0].hypotheses[0].set.length = 1;
     seed_result(out, "finding-set", 0, &finding, NULL, "shm");
+    finding.witnesses = (struct witnesses){.iteration = 1, .spread = true, .count = 2};
+    finding.witnesses.of[1].at = 7;
+    seed_result(out, "finding-witnesses", JSON, &finding, NULL, "shm");
     finding.hop_peer = 7000;
     seed_result(out, "finding-hop", 0, &finding, NULL, "shm");
     finding = (struct finding){.kind = FINDING_OVERRUN, .wrong = 1, .overrun = {.bytes = 3}};

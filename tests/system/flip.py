@@ -347,7 +347,9 @@ def attempt(program, subject, way, kind, draw, symbols, span, may_skip):
 
 def ranks_named(said):
     """All ranks in these sentences, but for those that a line begins with: they say it."""
-    lists = re.findall(r"ranks? (\d+(?:(?:, | and )\d+)*)", " ".join(re.sub(r"^cctest: rank \d+: ", "", line) for line in said))
+    text = " ".join(re.sub(r"^cctest: rank \d+: ", "", line) for line in said)
+    text = re.sub(r"(?<=all of them at ranks )(\d+)\.\.(\d+)", lambda ends: ", ".join(map(str, range(int(ends[1]), int(ends[2]) + 1))), text)
+    lists = re.findall(r"ranks? (\d+(?:(?:, | and )\d+)*)", text)
     return {int(number) for numbers in lists for number in re.findall(r"\d+", numbers)}
 
 

@@ -35,10 +35,11 @@ for links in shm tcp; do
         for what in "allreduce -a ring" "allreduce -a rabenseifner" "alltoall -a pairwise" "allgather -a mesh" \
             "broadcast -a chain" "reduce -a binomial"; do
             read -ra words <<<"$what"
-            # The bits of a sum are not those that flipped. The messages are named in which a flipped bit explains it.
+            # The bits of a sum are not those that flipped. The places are named in which a flipped bit explains it.
             fault="corrupted.* element [0-9]+ .*flipped bit [0-9]+.*suspect "
-            case $what in *reduce*) fault="corrupted.* is [^ ]+ instead of [^ ]+ \\(off by [^ ]+\\); a flipped bit explains it in what .*rank 2 .*suspect " ;; esac
+            case $what in *reduce*) fault="corrupted.* is [^ ]+ instead of [^ ]+ \\(off by [^ ]+\\); a flipped bit explains it in .*(rank 2 .*suspect |all of them at ranks 0\\.\\.3: check more iterations)" ;; esac
             diagnosis corrupt "$fault" "${words[@]}" "${on[@]}"
+            check_json "$scratch/diagnosis.json" 'all(any(2 in p["ranks"] and p["flipped_bit"] for p in f["places"]) for f in d["results"][0]["faults"])'
         done
         diagnosis drop "contribution of rank 1 is missing in elements .*suspect rank 1, or the links? from it" \
             allreduce -a ring "${on[@]}"
@@ -62,7 +63,7 @@ done
 for type in float bfloat16; do
     cctest allreduce -a oneshot -b 1K -e 1K -n 1 -w 1 --np 4 -d $type --inject drop:rank=2:iteration=1
     check_status 3
-    check_says 'a lost message explains it: what rank 2 \(.*\) received from rank 0 \(.*suspect the link between the two, or their memory$'
+    check_says 'a lost message explains it in what rank 2 \(.*\) received from rank 0 \(.*suspect the link between the two, or their memory$'
     check_silent 'contribution'
 done
 

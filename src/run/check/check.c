@@ -72,14 +72,6 @@ void pattern_format(const struct datatype *type, const void *value, char *text, 
 /*
  * Takes samples of a wrong result: wrong elements, and elements between them.
  */
-/* A destination, and how it is reached. */
-struct destination {
-    const struct memory *memory;
-    const struct pattern *pattern;
-    int rank;
-    const char *base;
-};
-
 /* Adds destination element `at` to the samples. */
 static enum status evidence_add(struct evidence *evidence, const struct destination *to, size_t at)
 {
@@ -504,6 +496,22 @@ static enum status explain(const struct destination *to, const struct kept *kept
     return status;
 }
 
+/* The witnesses are the first of all wrong elements where these are too many to be kept. */
+static enum status testify(const struct destination *to, const struct kept *kept,
+                           struct finding *finding)
+{
+    struct witnesses *witnesses = &finding->witnesses;
+    struct kept first = {.stride = 1};
+    struct comparison run;
+    witnesses->iteration = finding->iteration;
+    witnesses->root = finding->root;
+    if (kept->stride == 1)
+        return witnesses_take(to, kept->at, kept->count, kept->count == finding->wrong, witnesses);
+    for (size_t at = 0; first.count < WITNESSES_MOST && run_at(to, at, &run); at += run.count)
+        TRY(keep_from_run(to, &run, at, &first));
+    return witnesses_take(to, first.at, first.count, false, witnesses);
+}
+
 enum status check_result(const struct memory *memory, const struct pattern *pattern, int rank,
                          const void *destination, struct finding *finding)
 {
@@ -524,7 +532,10 @@ enum status check_result(const struct memory *memory, const struct pattern *patt
     finding->wrong = wrong;
     finding->first.source = EVERY_RANK;
     finding->diagnosis = DIAGNOSIS_OVERTAKEN;
-    return kept.count > 0 ? explain(&to, &kept, finding) : STATUS_OK;
+    if (kept.count == 0)
+        return STATUS_OK;
+    TRY(testify(&to, &kept, finding));
+    return explain(&to, &kept, finding);
 }
 
 enum status check_source(const struct memory *memory, const struct pattern *pattern, int rank,

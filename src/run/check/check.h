@@ -81,6 +81,54 @@ struct hypothesis {
     bool before; /* HYPOTHESIS_ELSEWHERE: of the iteration before */
 };
 
+/* ---- Wrong elements by which the place of a fault is found.
+ *
+ * An element that one rank has wrong may be right on another, and both are evidence. So a rank keeps
+ * its wrong elements in an order that is the same on every rank: one that is not among them, and
+ * comes before the last of them, is right.
+ * ---- */
+
+#define WITNESSES_MOST     8 /* of an iteration */
+#define WITNESS_ITERATIONS 4 /* that are kept; more are counted */
+
+struct wrong_element {
+    uint64_t at; /* destination element */
+    int source;  /* the rank of the element that belongs there; EVERY_RANK: all, combined */
+    unsigned char expected[DATATYPE_SIZE_MOST], got[DATATYPE_SIZE_MOST];
+};
+
+/* Of one iteration. */
+struct witnesses {
+    uint64_t iteration;
+    int root;
+    bool complete; /* these are all wrong elements of the rank */
+    bool spread;   /* their order is a random one; else they ascend */
+    int count;
+    struct wrong_element of[WITNESSES_MOST];
+};
+
+/* Of a rank: of its first iterations with a wrong result. */
+struct witness_log {
+    uint64_t iterations;
+    struct witnesses of[WITNESS_ITERATIONS]; /* ascending */
+    bool source_changed;                     /* in some iteration, as far as that is checked */
+};
+
+void witness_log_add(struct witness_log *log, const struct witnesses *witnesses);
+
+/* Encodes or decodes it; as finding_code(). */
+void witness_log_code(struct codec codec, int ranks, struct witness_log *log);
+
+enum witness_answer {
+    WITNESS_SILENT, /* it is not known what the rank has there */
+    WITNESS_RIGHT,  /* what belongs there */
+    WITNESS_WRONG,
+};
+
+/* What the rank has as destination element `at` in that iteration. *element: if it is wrong. */
+enum witness_answer witness_log_ask(const struct witness_log *log, uint64_t iteration, uint64_t at,
+                                    const struct wrong_element **element);
+
 /* ---- The facts about a wrong result of one rank. Rank 0 groups the findings of all ranks
  * and puts them into words.
  * ---- */
@@ -100,12 +148,6 @@ struct explanation {
     uint64_t stretches;
     int sources[FINDING_SOURCES]; /* data movement: ranks whose elements belong there, ascending */
     int source_count;
-};
-
-struct wrong_element {
-    uint64_t at; /* destination element */
-    int source;  /* the rank of the element that belongs there; EVERY_RANK: all, combined */
-    unsigned char expected[DATATYPE_SIZE_MOST], got[DATATYPE_SIZE_MOST];
 };
 
 enum finding_kind {
@@ -147,6 +189,8 @@ struct finding {
     uint64_t unexplained, single_bits;
     struct wrong_element elements[FINDING_ELEMENTS];
     uint64_t unlooked;
+    struct witnesses
+        witnesses; /* which travel in the log of their rank, and not with the finding */
 };
 
 /* Explanations that are kept. */
@@ -156,6 +200,9 @@ int finding_elements(const struct finding *finding);
 
 /* Are its unexplained elements corrupted one by one, rather than by a fault that is not known? */
 bool finding_is_corruption(const struct finding *finding);
+
+/* Are there wrong elements of which no hypothesis explains any? */
+bool finding_is_unexplained(const struct finding *finding);
 
 /* Encodes or decodes it. The reader is bad if it is no finding of a job of so many ranks; then
  * `finding` is not to be used. */
@@ -169,6 +216,48 @@ enum status check_result(const struct memory *memory, const struct pattern *patt
 /* Source elements [first, first + count) must still be the input. *changed: how many are not. */
 enum status check_source(const struct memory *memory, const struct pattern *pattern, int rank,
                          const void *source, size_t first, size_t count, size_t *changed);
+
+/* ---- Where one altered or lost value explains what the ranks have. ---- */
+
+enum place_kind {
+    PLACE_MESSAGE, /* the link that carried it, or the memory of its two ends */
+    PLACE_RANK,    /* its own work on the value, or its memory */
+};
+
+enum place_work {
+    WORK_CONTRIBUTE, /* the value was its own */
+    WORK_COPY,
+    WORK_COMBINE,
+    WORK_FINISH, /* the operator's last step */
+    WORK_HOLD,   /* between two uses, or as its result; or several of these */
+    WORK_SHARE,  /* it has a part in each element, and no work or message of it explains all */
+};
+
+struct place {
+    enum place_kind kind;
+    enum place_work work; /* PLACE_RANK */
+    int rank, from;       /* PLACE_MESSAGE: the receiver and the sender; else `from` is `rank` */
+    int step;             /* -1: none, or not the same for all elements */
+    bool flips;           /* one flipped bit does it */
+};
+
+#define PLACES_MOST 32 /* that are kept; more are counted */
+
+struct place_list {
+    bool searched;           /* false: it is not known */
+    bool lost;               /* a message that did not arrive; else a value that was altered */
+    int elements, explained; /* that were followed; of which one place explains each */
+    int count;               /* places that explain all of these; 0: none does */
+    int flipping;            /* of these, and they come first */
+    struct place of[PLACES_MOST];
+};
+
+/* A fault of the data whose places were searched for. */
+struct traced_fault {
+    int *ranks; /* of the job, that have wrong data of it */
+    int rank_count;
+    struct place_list places; /* which name ranks likewise */
+};
 
 /* ---- Groups the findings of all ranks by the fault that they show.
  *
@@ -185,6 +274,7 @@ struct finding_group {
     int count;
     uint64_t wrong;    /* elements, over all of them */
     bool alike;        /* all have the same range of elements, and the same values */
+    bool together;     /* all in the same iteration */
     bool same_senders; /* all lack data of the same senders */
 };
 
@@ -198,8 +288,8 @@ struct finding_groups {
 struct finding_group finding_group_of_rank(const struct finding *finding, const int *rank);
 
 /* `findings[r]`: of rank r; they must outlive the groups, which finding_groups_free()
- * gives back. */
-void finding_groups_make(const struct finding *const *findings, int ranks,
+ * gives back. `joined`: those that no hypothesis explains are known to show one fault. */
+void finding_groups_make(const struct finding *const *findings, int ranks, bool joined,
                          struct finding_groups *groups);
 void finding_groups_free(struct finding_groups *groups);
 

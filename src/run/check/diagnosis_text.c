@@ -310,7 +310,7 @@ static void add_unexplained(const struct wording *wording)
     if (wording->detail != DETAIL_SUSPECTS || source == EVERY_RANK || source == rank)
         return;
     if (wording->group->count > 1)
-        text_add(text, ": suspect the memory of rank %d, or the links from it",
+        text_add(text, ": suspect the memory of rank %d, or what lies between it and these ranks",
                  called(wording, source));
     else
         text_add(text, ": suspect the memory of ranks %d and %d, or what lies between them",
@@ -332,9 +332,10 @@ static void add_result(const struct wording *wording)
     }
     pattern_format(type, finding->first.expected, expected, sizeof expected);
     pattern_format(type, finding->first.got, got, sizeof got);
-    text_add(text, "%llu element%s wrong in checked iteration %llu, the first ",
+    text_add(text, "%llu element%s wrong in checked iteration %llu%s, the first ",
              (unsigned long long)wording->group->wrong,
-             wording->group->wrong == 1 ? " is" : "s are", (unsigned long long)finding->iteration);
+             wording->group->wrong == 1 ? " is" : "s are", (unsigned long long)finding->iteration,
+             wording->group->together ? "" : " and later ones");
     if (!wording->group->alike)
         text_add(text, "of rank %d ", called(wording, wording->group->rank));
     text_add(text, "at %llu: expected %s, got %s", (unsigned long long)finding->first.at, expected,

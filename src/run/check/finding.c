@@ -27,6 +27,12 @@ bool finding_is_corruption(const struct finding *finding)
            (finding->wrong <= FEW || finding->single_bits == finding->unexplained);
 }
 
+bool finding_is_unexplained(const struct finding *finding)
+{
+    return finding->kind == FINDING_RESULT && finding->unexplained > 0 &&
+           finding->explanation_count == 0;
+}
+
 /* The parts of a finding. */
 
 static void hypothesis_code(struct codec codec, int ranks, struct hypothesis *hypothesis)
@@ -62,7 +68,7 @@ static void explanation_code(struct codec codec, int ranks, struct explanation *
     }
 }
 
-static void element_code(struct codec codec, int ranks, struct wrong_element *element)
+void element_code(struct codec codec, int ranks, struct wrong_element *element)
 {
     code_u64(codec, &element->at);
     code_int(codec, &element->source, EVERY_RANK, ranks - 1);
@@ -142,8 +148,10 @@ static bool explanations_same(const struct explanation *a, const struct explanat
 }
 
 /* Do two findings show one fault? */
-static bool findings_same(const struct finding *a, const struct finding *b)
+static bool findings_same(const struct finding *a, const struct finding *b, bool joined)
 {
+    if (joined && finding_is_unexplained(a) && finding_is_unexplained(b))
+        return true;
     if (a->kind != b->kind)
         return false;
     if (a->kind != FINDING_RESULT)
@@ -157,14 +165,14 @@ static bool findings_same(const struct finding *a, const struct finding *b)
 
 /* group[r] = the lowest rank of the group of rank r. Rank r may join several groups, which become
  * one: it lacks data of a sender of each. */
-static void ranks_group(const struct finding *const *findings, int ranks, int *group)
+static void ranks_group(const struct finding *const *findings, int ranks, bool joined, int *group)
 {
     for (int r = 0; r < ranks; r++) {
         group[r] = r;
         for (int q = 0; q < r; q++) {
             int low = group[q] < group[r] ? group[q] : group[r];
             int high = group[q] < group[r] ? group[r] : group[q];
-            if (low == high || !findings_same(findings[q], findings[r]))
+            if (low == high || !findings_same(findings[q], findings[r], joined))
                 continue;
             for (int other = 0; other <= r; other++)
                 if (group[other] == high)
@@ -197,6 +205,7 @@ struct finding_group finding_group_of_rank(const struct finding *finding, const 
                                   .count = 1,
                                   .wrong = finding->wrong,
                                   .alike = true,
+                                  .together = true,
                                   .same_senders = true};
 }
 
@@ -205,17 +214,18 @@ static void finding_group_add(struct finding_group *group, const struct finding 
     group->count++;
     group->wrong += finding->wrong;
     group->alike &= findings_alike(group->finding, finding);
+    group->together &= group->finding->iteration == finding->iteration;
     group->same_senders &= senders_alike(group->finding, finding);
 }
 
-void finding_groups_make(const struct finding *const *findings, int ranks,
+void finding_groups_make(const struct finding *const *findings, int ranks, bool joined,
                          struct finding_groups *groups)
 {
     size_t room = (size_t)ranks;
     int *group = new_array(room, sizeof *group), placed = 0;
     *groups = (struct finding_groups){.list = new_array(room, sizeof *groups->list),
                                       .ranks = new_array(room, sizeof *groups->ranks)};
-    ranks_group(findings, ranks, group);
+    ranks_group(findings, ranks, joined, group);
     for (int first = 0; first < ranks; first++) {
         if (group[first] != first || findings[first]->kind == FINDING_NONE)
             continue;

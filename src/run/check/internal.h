@@ -14,6 +14,14 @@
 #define SAMPLES_WRONG 256 /* wrong elements that check_result() keeps, at most */
 #define SAMPLES       512 /* of them and of elements between them */
 
+/* A destination, and how it is reached. */
+struct destination {
+    const struct memory *memory;
+    const struct pattern *pattern;
+    int rank;
+    const char *base;
+};
+
 struct sample {
     size_t at; /* destination element */
     bool wrong;
@@ -35,6 +43,14 @@ struct evidence {
      * `count` elements for each rank. */
     char *now, *before;
 };
+
+/* Reads the first of wrong[0 .. count), ascending, in the order of witnesses. `all`: they are all
+ * wrong elements. Those that have changed meanwhile are left out. */
+enum status witnesses_take(const struct destination *to, const size_t *wrong, size_t count,
+                           bool all, struct witnesses *witnesses);
+
+/* A wrong element as it travels. */
+void element_code(struct codec codec, int ranks, struct wrong_element *element);
 
 /* ---- Sets of ranks, and hypotheses about them. ---- */
 

@@ -244,58 +244,125 @@ double step_times_median(struct step_times *times, int step, const struct tick *
 
 /* ---- What is wrong in a line, in sentences. ---- */
 
-typedef void fault_listener(void *argument, const struct job_error *error);
+/* Prints one sentence for each fault, and adds a message of each rank that has it to the errors: the
+ * two end in the same place and suspect. Adds the faults to the result. Some rank has found something
+ * wrong. */
+void faults_report(const struct line *line, struct results *results, struct result *result);
 
-/* Prints one sentence for each fault, and hands over a message of each rank that has it: the two
- * end in the same place and suspect. Some rank has found something wrong. */
-void faults_report(const struct line *line, fault_listener *listener, void *argument);
+/* A line, as the ranks of one group ran it. Ranks count in their group. */
+struct group_line {
+    const struct line *whole;
+    struct rank_group ranks;
+};
 
-/* ---- Through which message of a reduction a bit was flipped, or which was lost.
+static inline const struct rank_summary *summary_of(const struct group_line *line, int rank)
+{
+    return &line->whole->summaries->items[line->ranks.members[rank]];
+}
+
+static inline const struct member *member_of(const struct group_line *line, int rank)
+{
+    return &line->whole->members[line->ranks.members[rank]];
+}
+
+/* ---- Where the fault of a group's ranks may have happened. ---- */
+
+/* The places of which an altered value, or a lost message, would have left what all ranks have, as
+ * far as the witnesses of `ranks` tell. */
+struct place_list fault_places(const struct group_line *line, const int *ranks, int count,
+                               bool lost);
+
+/* As the end of a sentence: "; a flipped bit explains it in ...: suspect ...". */
+void places_text(struct text *text, const struct group_line *line, const struct place_list *places);
+
+/* ---- One element of a result, followed back through the schedules of all ranks to the sources.
  *
- * A flipped bit of a partial result leaves a sum in which many bits differ, on every rank. So the
- * schedules of all ranks are followed back from the wrong element to the sources, and the result is
- * computed again with each bit of each message flipped in turn. Messages that would have left what
- * each rank has are suspects; or, if none would, memory in which ranks combine.
+ * What an operation has made of the element is a node. Its value is read by the nodes that are made
+ * of it, in the order of the reading operations of the rank that holds it.
  * ---- */
 
-#define HOPS_MOST 32 /* that are kept; more are counted */
+#define GRAPH_RANKS_MOST 64 /* jobs of more are not looked into: the schedules of all are built */
+#define GRAPH_NODES_MOST 16384
 
-/* What may have happened to a message. */
-enum hop_fault {
-    HOP_FLIPPED, /* one bit */
-    HOP_LOST,    /* poison stands where it belongs, or it was not combined */
+enum node_kind { NODE_SOURCE, NODE_COPY, NODE_HOP, NODE_COMBINE, NODE_FINISH, NODE_RESULT };
+
+#define NO_NODE (-1)
+
+struct element_node {
+    enum node_kind kind;
+    int rank;         /* that holds it; NODE_HOP: the receiver */
+    size_t operation; /* there, that made it */
+    size_t position;  /* of the element in the operation's message, or in the source or result */
+    int from, with;   /* the nodes that it is made of, or NO_NODE */
+    size_t reads;     /* by which operation of their rank */
 };
 
-enum hop_evidence {
-    EVIDENCE_NONE,  /* it is not known what the rank has there */
-    EVIDENCE_RIGHT, /* what belongs there */
-    EVIDENCE_WRONG, /* the wrong value */
+union element_value {
+    _Alignas(16) unsigned char bytes[DATATYPE_SIZE_MOST];
 };
 
-/* Elements of a reduction that are wrong, and on which ranks. */
-struct hop_question {
+struct element_graph {
     const struct choice *choice;
-    const struct problem *problem; /* with the root of the iteration */
+    struct problem problem;
     int channels;
-    const struct inputs *inputs;
-    const struct finding *finding; /* its first element, and those that no hypothesis fits */
-    enum hop_fault fault;
-    const enum hop_evidence *evidence; /* by rank */
-    const struct tick *tick;           /* called now and then; false ends the search. May be NULL */
+    struct inputs inputs;
+    reduce_function *reduce; /* NULL: there is none */
+    finish_function *finish;
+    const struct tick *tick; /* NULL is allowed */
+    struct schedule *schedules[GRAPH_RANKS_MOST];
+
+    /* Of an element: */
+    bool is_complete; /* every part of it has come from somewhere, and there was room */
+    int results[GRAPH_RANKS_MOST]; /* nodes; NO_NODE: the rank has no such element */
+    int count;
+    struct element_node nodes[GRAPH_NODES_MOST];  /* each behind those that it is made of */
+    union element_value values[GRAPH_NODES_MOST]; /* if all goes well */
+    uint64_t reach[GRAPH_NODES_MOST];             /* ranks whose results are made of it, by bit */
+    int depth[GRAPH_NODES_MOST];                  /* nodes before it, on the longest way */
+    int readers[GRAPH_NODES_MOST + 1]; /* node i is read by reader[readers[i] .. readers[i + 1]) */
+    int reader[2 * GRAPH_NODES_MOST];
+    int table[2 * GRAPH_NODES_MOST], path[GRAPH_NODES_MOST]; /* while it is made */
+    struct element_node sorted[GRAPH_NODES_MOST];
 };
 
-struct suspect_hop {
-    int from; /* HOP_LOCAL: not a message, but what `to` has combined and did not send on */
-    int to, step;
-    int bit; /* HOP_FLIPPED: of the element, from its lowest */
-};
-#define HOP_LOCAL (-1)
+/* NULL: too many ranks, none of cctest's own algorithms, or too little memory. */
+struct element_graph *element_graph_open(const struct choice *choice, const struct problem *problem,
+                                         int channels, const struct inputs *inputs,
+                                         const struct tick *tick);
+void element_graph_close(struct element_graph *graph); /* NULL is allowed */
 
-struct hop_answer {
-    int count; /* that explain each element; 0: none do, or they are too many to try */
-    struct suspect_hop hops[HOPS_MOST];
+/* Follows element `at` of an iteration with this root: of `rank`, or of all. False: the element is
+ * not to be followed, or the job has ended. */
+bool element_graph_follow(struct element_graph *graph, int root, uint64_t iteration, uint64_t at,
+                          int rank);
+
+/* values[0 .. count) = what the node makes of as many others. `with` may be NULL for a node that has
+ * none. */
+void node_make(const struct element_graph *graph, const struct element_node *node, const void *from,
+               const void *with, void *values, size_t count);
+
+/* ---- Finds the places in which one altered value, computed onward, leaves what all ranks have. ----
+ */
+
+/* What each rank has of one element. */
+struct place_evidence {
+    uint64_t iteration, at;
+    int root;
+    int rank; /* whose element it is; EVERY_RANK: all have the same */
+    unsigned char expected[DATATYPE_SIZE_MOST];
+    uint64_t changed; /* ranks whose sources may not be what they were, by bit */
+    enum witness_answer has[GRAPH_RANKS_MOST];
+    unsigned char got[GRAPH_RANKS_MOST][DATATYPE_SIZE_MOST]; /* WITNESS_WRONG */
 };
 
-struct hop_answer hop_search(const struct hop_question *question);
+/* The places that explain each of the elements. A place in which bytes of the element changed
+ * explains it; more than one byte only where it was passed on unchanged from there. Work is bounded:
+ * elements that are too much for it are left out, so that more places remain. */
+struct place_list places_search(struct element_graph *graph, const struct place_evidence *evidence,
+                                int count, bool lost);
+
+/* The same by the logs of all ranks of the graph: of elements that ranks[0 .. count) have wrong. */
+struct place_list logs_places(struct element_graph *graph, const struct witness_log *const *logs,
+                              const int *ranks, int count, bool lost);
 
 #endif

@@ -49,12 +49,6 @@ enum status report_check_read(struct report *report, const struct tick *tick)
 /*
  * From all ranks' results to a line of the table.
  */
-static void error_add(void *argument, const struct job_error *error)
-{
-    struct results *results = argument;
-    *LIST_ADD(results->errors, results->error_count) = *error;
-}
-
 /* The traffic of all ranks by transport, and the names of the transports that carried the line. */
 static void result_traffic(struct result *result, const struct rank_summaries *summaries)
 {
@@ -186,6 +180,11 @@ void results_open(struct results *results, const struct device_table *table,
 static void result_reported(struct result *result)
 {
     bottleneck_report_free(result);
+    for (int f = 0; f < result->fault_count; f++)
+        free(result->faults[f].ranks);
+    free(result->faults);
+    result->faults = NULL;
+    result->fault_count = 0;
     device_readings_free(&result->devices);
 }
 
@@ -231,7 +230,7 @@ static enum status results_add_summaries(struct results *results, const struct l
     for (int r = 0; r < summaries->count; r++)
         device_sums_add(&results->devices, r, &summaries->items[r].changes, &result->devices);
     if (result->wrong)
-        faults_report(line, error_add, results);
+        faults_report(line, results, result);
     if (report->predictor)
         report->predictor->result(report->predictor, job, result);
     report->result(report, job, result);
@@ -262,7 +261,7 @@ enum status results_add_line(struct results *results, const struct rank_result *
 void results_add_errors(struct results *results, const struct job_error *errors, int count)
 {
     for (int i = 0; i < count; i++)
-        error_add(results, &errors[i]);
+        *LIST_ADD(results->errors, results->error_count) = errors[i];
 }
 
 /* The best right one of the largest size among results [0, count), which compete. */

@@ -403,6 +403,7 @@ struct rank_result {
     uint64_t *device_samples; /* ns that a device took for each; NULL: none ran them */
     size_t wrong;             /* elements, over all checked iterations */
     struct finding finding;   /* of the first wrong iteration */
+    struct witness_log witnesses;
     struct traffic traffic[TRANSPORTS_MOST]; /* of the timed iterations */
     double shares[ACTIVITIES]; /* of their time, summed over them; all 0: not asked for */
     const struct transport *transport[TRANSPORTS_MOST];
@@ -547,6 +548,8 @@ struct result {
     const struct link_load *load; /* of the topology's links, at the largest size; NULL: not known */
     long iterations, checked;
     size_t wrong; /* wrong elements, over all ranks and checked iterations */
+    struct traced_fault *faults; /* until report->result() has returned */
+    int fault_count;
     /* Of each group, until report->result() has returned. The three by p50, of equal ones the first;
      * there may be one group only. */
     struct group_result *groups;
@@ -735,6 +738,7 @@ struct rank_summary {
     double duration;               /* median of an iteration, us; 0: not asked for */
     double shares[ACTIVITIES];     /* of the iterations' time, summed over them */
     struct finding finding;        /* its ranks are those of the group */
+    struct witness_log witnesses;  /* likewise */
     bool stages, direct;           /* as in struct rank_result */
     int transports;
     struct transport_use transport[TRANSPORTS_MOST];

@@ -18,7 +18,7 @@
 #define CANARY     4096
 #define ALL        (-1)
 
-enum place {
+enum spot {
     DESTINATION_FIRST,
     DESTINATION_LAST,
     SOURCE_FIRST,
@@ -27,7 +27,7 @@ enum place {
     PLACES = CANARIES + BUFFERS * 4
 };
 
-static bool is_canary(enum place place)
+static bool is_canary(enum spot place)
 {
     return place >= CANARIES;
 }
@@ -72,7 +72,7 @@ struct filled {
 /* What is to be damaged, and what the ranks of a job have seen. */
 static struct {
     const struct subject *subject;
-    enum place place;
+    enum spot place;
     int iteration, rank;             /* ALL: each */
     _Atomic int sources[ITERATIONS]; /* the ranks that have one, as bits */
     _Atomic bool is_strange;         /* buffers are not filled as this file expects */
@@ -95,7 +95,7 @@ static int root_of(int iteration)
 }
 
 /* Is there anything to damage? What the destination covers of a source is its own. */
-static bool place_exists(enum place place, int iteration, int rank)
+static bool place_exists(enum spot place, int iteration, int rank)
 {
     const struct subject *subject = world.subject;
     bool is_root = rank == root_of(iteration);
@@ -108,7 +108,7 @@ static bool place_exists(enum place place, int iteration, int rank)
     return source && (!subject->surrounds || rank != (place == SOURCE_FIRST ? 0 : RANKS - 1));
 }
 
-static char *place_find(enum place place, const struct set *set)
+static char *place_find(enum spot place, const struct set *set)
 {
     unsigned canary = (unsigned)place - CANARIES, buffer = canary / 4;
     char *destination = set->base[BUFFER_DESTINATION];
@@ -212,7 +212,7 @@ static void expect_roots(int iterations)
 }
 
 /* Asks for `asked` iterations; `iterations` must run. */
-static void damage(int asked, int iterations, enum place place, int iteration, int rank)
+static void damage(int asked, int iterations, enum spot place, int iteration, int rank)
 {
     static struct job job;
     char text[200];
@@ -253,7 +253,7 @@ static void test_damage(void **state)
     kind.make = kind_make;
     kind.compare = kind_compare;
     for (int place = 0; place < PLACES; place++)
-        damage(ITERATIONS, ITERATIONS, (enum place)place, place % ITERATIONS, place % RANKS);
+        damage(ITERATIONS, ITERATIONS, (enum spot)place, place % ITERATIONS, place % RANKS);
     damage(ITERATIONS, ITERATIONS, DESTINATION_LAST, ALL, ALL);
     damage(ITERATIONS, ITERATIONS, SOURCE_FIRST, ALL, ALL);
     damage(ITERATIONS, ITERATIONS, SOURCE_LAST, ALL, ALL);

@@ -1,0 +1,775 @@
+/*
+ * test_places.c - a value is altered in a place, and the place is among those that are named; and no
+ * place is named that would not have left what the ranks have.
+ *
+ * The faults are made here by plain interpreters of the schedules, which know nothing of graphs.
+ * tier: check; load: cpu1
+ */
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/numbers.h"
+#include "collective/schedule/schedule.h"
+#include "run/check/check.h"
+#include "run/results/internal.h"
+#include "tests/unit/card_memory.h"
+#include "tests/unit/problems.h"
+
+#define MANY    64                                      /* the most that a search takes */
+#define COUNT   61                                      /* elements of a block */
+#define STACK   ((size_t)(SANITIZED ? 1024 : 32) << 10) /* a quarter of STACK_LEAST of cli/main.c */
+#define LONGEST 8192                                    /* messages */
+
+/* ---- All ranks of a collective, run operation by operation in one thread. ---- */
+
+/* Where a fault strikes: the message or the local operation of this number at a rank. */
+struct blow {
+    bool message;
+    int rank, number; /* rank -1: nowhere */
+    size_t position;  /* of its elements, modulo their number */
+    int byte;
+    unsigned char change; /* 0: the message is lost */
+    int from;             /* out: the sender; -1: it has not struck */
+};
+
+struct parcel {
+    int from, to, lane;
+    bool taken;
+    unsigned char *data;
+};
+
+struct stage {
+    const struct problem *problem;
+    const struct inputs *inputs;
+    size_t size;
+    struct schedule *schedules[MANY];
+    unsigned char *memory[MANY][BUFFERS];
+    size_t bytes[MANY][BUFFERS];
+    size_t *done[MANY]; /* by operation: its length, or 0 */
+    struct parcel parcels[LONGEST];
+    int parcel_count;
+    int messages[MANY], locals[MANY]; /* operations so far, by rank */
+    struct blow *blow;
+};
+
+/* Element `index` of a message of a rank. */
+static unsigned char *stage_at(struct stage *stage, int rank, struct message message, size_t index)
+{
+    int storage;
+    size_t at;
+    message_locate(stage->schedules[rank], message, index, &storage, &at);
+    return stage->memory[rank][storage] + at * stage->size;
+}
+
+static struct parcel *parcel_find(struct stage *stage, int rank, const struct operation *operation)
+{
+    for (int i = 0; i < stage->parcel_count; i++) {
+        struct parcel *parcel = &stage->parcels[i];
+        if (!parcel->taken && parcel->to == rank && parcel->from == operation->peer &&
+            parcel->lane == operation->lane)
+            return parcel;
+    }
+    return NULL;
+}
+
+/* Does the fault strike this operation? */
+static bool blow_strikes(struct stage *stage, int rank, const struct operation *operation,
+                         bool message)
+{
+    struct blow *blow = stage->blow;
+    int number = message ? stage->messages[rank]++ : stage->locals[rank]++;
+    if (blow->message != message || blow->rank != rank || blow->number != number)
+        return false;
+    blow->from = operation->peer >= 0 && message ? operation->peer : rank;
+    return true;
+}
+
+static void blow_alter(struct stage *stage, unsigned char *element)
+{
+    element[(size_t)stage->blow->byte % stage->size] ^= stage->blow->change;
+}
+
+/* As it arrives. True: it is lost. */
+static bool parcel_strike(struct stage *stage, int rank, const struct operation *operation,
+                          struct parcel *parcel)
+{
+    if (!blow_strikes(stage, rank, operation, true))
+        return false;
+    if (stage->blow->change == 0)
+        memset(parcel->data, PATTERN_POISON, operation->length * stage->size);
+    else
+        blow_alter(stage, parcel->data + stage->blow->position % operation->length * stage->size);
+    return stage->blow->change == 0;
+}
+
+static void stage_send(struct stage *stage, int rank, const struct operation *operation)
+{
+    struct parcel *parcel = &stage->parcels[stage->parcel_count++];
+    assert_true(stage->parcel_count < LONGEST);
+    *parcel = (struct parcel){.from = rank,
+                              .to = operation->peer,
+                              .lane = operation->lane,
+                              .data = malloc(operation->length * stage->size)};
+    for (size_t i = 0; i < operation->length; i++)
+        memcpy(parcel->data + i * stage->size, stage_at(stage, rank, operation->from, i),
+               stage->size);
+}
+
+/* to = what the operation makes of its operands, element by element. */
+static void stage_make(struct stage *stage, int rank, const struct operation *operation,
+                       const unsigned char *incoming, bool skips)
+{
+    const struct inputs *inputs = stage->inputs;
+    bool travels = operation_travels(operation->kind);
+    bool combines = operation->kind == OPERATION_REDUCE || operation->kind == OPERATION_RECV_REDUCE;
+    size_t strikes = SIZE_MAX;
+    if (!travels && blow_strikes(stage, rank, operation, false))
+        strikes = stage->blow->position % operation->length;
+    if (operation->kind == OPERATION_RECV_REDUCE && blow_strikes(stage, rank, operation, false))
+        strikes = stage->blow->position % operation->length;
+    for (size_t i = 0; i < operation->length; i++) {
+        _Alignas(16) unsigned char from[DATATYPE_SIZE_MOST], with[DATATYPE_SIZE_MOST],
+            made[DATATYPE_SIZE_MOST];
+        memcpy(from,
+               travels ? incoming + i * stage->size : stage_at(stage, rank, operation->from, i),
+               stage->size);
+        if (combines)
+            memcpy(with, stage_at(stage, rank, operation->with, i), stage->size);
+        if (combines && skips)
+            memcpy(made, with, stage->size);
+        else if (combines)
+            reduce_kernel(inputs->datatype, inputs->reduction)(made, with, from, 1);
+        else if (operation->kind == OPERATION_FINISH)
+            finish_kernel(inputs->datatype, inputs->reduction)(made, from, 1, inputs->ranks);
+        else
+            memcpy(made, from, stage->size);
+        if (i == strikes)
+            blow_alter(stage, made);
+        memcpy(stage_at(stage, rank, operation->to, i), made, stage->size);
+    }
+}
+
+/* May operation `index` run, since all that it conflicts with has run, and all messages before it on its
+ * lane? Ranks may write a receive before the send that another waits for. */
+static bool stage_may(struct stage *stage, int rank, size_t index)
+{
+    const struct schedule *schedule = stage->schedules[rank];
+    const struct operation *operation = &schedule->operations[index];
+    size_t first = 0;
+    uint32_t waiting_for;
+    if (stage->done[rank][index] > 0 ||
+        operation_limit(operation, stage->done[rank], 1, &first, &waiting_for) < operation->length)
+        return false;
+    for (size_t i = 0; i < index && operation_travels(operation->kind); i++) {
+        const struct operation *before = &schedule->operations[i];
+        if (operation_travels(before->kind) && stage->done[rank][i] == 0 &&
+            before->peer == operation->peer && before->lane == operation->lane &&
+            (before->kind == OPERATION_SEND) == (operation->kind == OPERATION_SEND))
+            return false;
+    }
+    return true;
+}
+
+/* Runs an operation; false: it waits. */
+static bool stage_step(struct stage *stage, int rank, size_t index)
+{
+    const struct operation *operation = &stage->schedules[rank]->operations[index];
+    struct parcel *parcel = NULL;
+    bool skips = false;
+    if (!stage_may(stage, rank, index))
+        return false;
+    if (operation->kind == OPERATION_SEND) {
+        stage_send(stage, rank, operation);
+    } else {
+        if (operation_travels(operation->kind) && !(parcel = parcel_find(stage, rank, operation)))
+            return false;
+        if (parcel) {
+            parcel->taken = true;
+            skips = parcel_strike(stage, rank, operation, parcel);
+        }
+        stage_make(stage, rank, operation, parcel ? parcel->data : NULL, skips);
+    }
+    stage->done[rank][index] = operation->length;
+    return true;
+}
+
+/* One after the other, as far as they go. */
+static void stage_go(struct stage *stage)
+{
+    for (bool moved = true; moved;) {
+        moved = false;
+        for (int r = 0; r < stage->problem->ranks; r++)
+            for (size_t i = 0; i < stage->schedules[r]->count; i++)
+                moved |= stage_step(stage, r, i);
+    }
+    for (int r = 0; r < stage->problem->ranks; r++)
+        for (size_t i = 0; i < stage->schedules[r]->count; i++)
+            assert_true(stage->done[r][i] > 0);
+}
+
+/* Runs it, and adds what is wrong to the logs. */
+static void stage_run(struct stage *stage, const struct inputs *inputs, struct blow *blow,
+                      struct witness_log *logs)
+{
+    const struct pattern pattern = {.problem = *stage->problem, .inputs = *inputs};
+    int ranks = stage->problem->ranks;
+    stage->inputs = inputs;
+    stage->blow = blow;
+    stage->parcel_count = 0;
+    for (int r = 0; r < ranks; r++) {
+        const struct schedule *schedule = stage->schedules[r];
+        stage->done[r] = calloc(schedule->count + 1, sizeof *stage->done[r]);
+        stage->messages[r] = stage->locals[r] = 0;
+        schedule_bytes(schedule, stage->size, stage->bytes[r]);
+        for (int b = 0; b < BUFFERS; b++) {
+            stage->memory[r][b] = malloc(stage->bytes[r][b] + 16);
+            memset(stage->memory[r][b], PATTERN_POISON, stage->bytes[r][b]);
+        }
+        inputs_make(inputs, r, 0, schedule->extent[BUFFER_SOURCE],
+                    stage->memory[r][schedule->storage[BUFFER_SOURCE]] +
+                        schedule->base[BUFFER_SOURCE] * stage->size);
+    }
+    stage_go(stage);
+    for (int r = 0; r < ranks; r++) {
+        const struct schedule *schedule = stage->schedules[r];
+        struct finding finding;
+        free(stage->done[r]);
+        assert_int_equal(check_result(&(struct memory){.kind = &memory_host}, &pattern, r,
+                                      stage->memory[r][schedule->storage[BUFFER_DESTINATION]] +
+                                          schedule->base[BUFFER_DESTINATION] * stage->size,
+                                      &finding),
+                         STATUS_OK);
+        if (finding.kind != FINDING_NONE)
+            witness_log_add(&logs[r], &finding.witnesses);
+    }
+    for (int r = 0; r < ranks; r++)
+        for (int b = 0; b < BUFFERS; b++)
+            free(stage->memory[r][b]);
+    for (int i = 0; i < stage->parcel_count; i++)
+        free(stage->parcels[i].data);
+}
+
+/* ---- A collective with an algorithm, and a search in it. ---- */
+
+struct bench {
+    struct choice choice;
+    struct problem problem;
+    struct inputs inputs;
+    struct element_graph *graph;
+    struct stage *stage;
+    struct witness_log logs[MANY];
+};
+
+/* False: the algorithm does not serve so many ranks. */
+static bool bench_open(struct bench *bench, int ranks, const struct collective *collective,
+                       const struct algorithm *algorithm, const char *type, const char *operator,
+                       const struct tick * tick)
+{
+    *bench = (struct bench){
+        .choice = choice_of(algorithm),
+        .problem = {.collective = collective, .ranks = ranks, .count = COUNT},
+        .inputs = {.datatype = datatype_find(type),
+                   .reduction = collective->reduces ? reduction_find(operator) : NULL,
+                   .ranks = ranks,
+                   .seed = 7,
+                   .iteration = 3},
+    };
+    bench->problem.finishes = bench->inputs.reduction && bench->inputs.reduction->finishes;
+    if (!choice_serves(&bench->choice, &bench->problem))
+        return false;
+    bench->graph = element_graph_open(&bench->choice, &bench->problem, 1, &bench->inputs, tick);
+    assert_non_null(bench->graph);
+    bench->stage = calloc(1, sizeof *bench->stage);
+    bench->stage->problem = &bench->problem;
+    bench->stage->size = bench->inputs.datatype->size;
+    for (int r = 0; r < ranks; r++)
+        assert_int_equal(schedule_build(&bench->choice, &bench->problem, r, 1, true,
+                                        &bench->stage->schedules[r]),
+                         STATUS_OK);
+    return true;
+}
+
+static void bench_open_for(struct bench *bench, int ranks, enum collective_id collective,
+                           const char *algorithm, const struct tick *tick)
+{
+    assert_true(bench_open(bench, ranks, collective_of(collective),
+                           algorithm_find(collective, algorithm), "uint32", "sum", tick));
+}
+
+static void bench_close(struct bench *bench)
+{
+    element_graph_close(bench->graph);
+    for (int r = 0; r < bench->problem.ranks; r++)
+        schedule_free(bench->stage->schedules[r]);
+    free(bench->stage);
+}
+
+/* Runs an iteration with the fault. */
+static void bench_run(struct bench *bench, struct blow *blow)
+{
+    blow->from = -1;
+    stage_run(bench->stage, &bench->inputs, blow, bench->logs);
+    bench->inputs.iteration++;
+}
+
+static struct place_list bench_ask(struct bench *bench, bool lost)
+{
+    const struct witness_log *logs[MANY];
+    int ranks[MANY];
+    for (int r = 0; r < bench->problem.ranks; r++) {
+        logs[r] = &bench->logs[r];
+        ranks[r] = r;
+    }
+    return logs_places(bench->graph, logs, ranks, bench->problem.ranks, lost);
+}
+
+static bool bench_is_wrong(const struct bench *bench)
+{
+    bool wrong = false;
+    for (int r = 0; r < bench->problem.ranks; r++)
+        wrong |= bench->logs[r].iterations > 0;
+    return wrong;
+}
+
+static const struct place *place_find(const struct place_list *places, int rank, int from)
+{
+    for (int i = 0; i < places->count && i < PLACES_MOST; i++)
+        if (places->of[i].rank == rank && places->of[i].from == from)
+            return &places->of[i];
+    return NULL;
+}
+
+/* ---- The place is always among those that are named. ---- */
+
+static uint64_t draws = 11;
+
+static int draw(int bound)
+{
+    return (int)random_below(&draws, (uint64_t)bound);
+}
+
+/* One value is altered, in a message or in an operation of a rank: by a flipped bit, or by several of a
+ * byte. */
+static void expect_named(struct bench *bench, bool message, int *struck)
+{
+    struct blow blow = {.message = message,
+                        .rank = draw(bench->problem.ranks),
+                        .number = draw(message ? 3 : 4),
+                        .position = (size_t)draw(1000),
+                        .byte = draw(8),
+                        .change = (unsigned char)(draw(2) ? 1 << draw(8) : 1 + draw(255))};
+    bool flips = (blow.change & (blow.change - 1)) == 0;
+    memset(bench->logs, 0, sizeof bench->logs);
+    bench_run(bench, &blow);
+    if (!bench_is_wrong(bench))
+        return;
+    ++*struck;
+    struct place_list places = bench_ask(bench, false);
+    if (!places.searched)
+        fail_msg("%s %s, %d ranks, %s: not searched, %s at rank %d from %d, number %d",
+                 bench->problem.collective->name, bench->choice.algorithm->name,
+                 bench->problem.ranks, bench->inputs.datatype->name,
+                 message ? "message" : "operation", blow.rank, blow.from, blow.number);
+    const struct place *place = place_find(&places, blow.rank, blow.from);
+    if (!place && places.count <= PLACES_MOST)
+        fail_msg("%s %s, %d ranks: %s at rank %d from %d is not among %d places",
+                 bench->problem.collective->name, bench->choice.algorithm->name,
+                 bench->problem.ranks, message ? "message" : "operation", blow.rank, blow.from,
+                 places.count);
+    if (place && flips)
+        assert_true(place->flips);
+}
+
+static void expect_all_named(const struct collective *collective, const struct algorithm *algorithm,
+                             int ranks, int *struck)
+{
+    static const char *const types[] = {"uint32", "float", "int64", "bfloat16", "int8", "double"};
+    static const char *const operators[] = {"sum", "sum", "max", "avg", "prod", "sum"};
+    struct bench bench;
+    for (int i = 0; i < 2; i++) {
+        int kind = draw(6);
+        if (!bench_open(&bench, ranks, collective, algorithm, types[kind], operators[kind], NULL))
+            return;
+        for (int k = 0; k < (SANITIZED ? 1 : 2); k++) {
+            expect_named(&bench, true, struck);
+            expect_named(&bench, false, struck);
+        }
+        bench_close(&bench);
+    }
+}
+
+static void test_named(void **state)
+{
+    (void)state;
+    int struck = 0;
+    for (int c = 0; collectives[c]; c++)
+        for (int a = 0; algorithms[a]; a++) {
+            if (!algorithm_serves(algorithms[a], collectives[c]->id) || algorithms[a]->vendor ||
+                algorithms[a]->grouped || !collectives[c]->sized || collectives[c]->counted ||
+                algorithms[a]->partner)
+                continue;
+            for (int ranks = 2; ranks <= 9; ranks++)
+                expect_all_named(collectives[c], algorithms[a], ranks, &struck);
+        }
+    print_message("%d faults were traced\n", struck);
+    assert_true(struck > 500);
+}
+
+/* ---- No place is named that does not explain it. ---- */
+
+static uint32_t value_of(const struct bench *bench, int rank, uint64_t at)
+{
+    uint32_t value;
+    inputs_make(&bench->inputs, rank, at, 1, &value);
+    return value;
+}
+
+/* What ranks [first, last] have together. */
+static uint32_t sum_of(const struct bench *bench, int first, int last, uint64_t at)
+{
+    uint32_t sum = 0;
+    for (int rank = first; rank <= last; rank++)
+        sum += value_of(bench, rank, at);
+    return sum;
+}
+
+/* The witness of one rank, as if it had found this. */
+static void bench_claim(struct bench *bench, int rank, uint64_t at, uint32_t got)
+{
+    struct witnesses witnesses = {
+        .iteration = bench->inputs.iteration, .complete = true, .count = 1};
+    struct wrong_element *element = &witnesses.of[0];
+    uint32_t sum = sum_of(bench, 0, bench->problem.ranks - 1, at);
+    *element = (struct wrong_element){.at = at, .source = EVERY_RANK};
+    memcpy(element->expected, &sum, sizeof sum);
+    memcpy(element->got, &got, sizeof got);
+    witness_log_add(&bench->logs[rank], &witnesses);
+}
+
+/* Does a flip of some bit of `value` change it by this? */
+static bool flips_by(uint32_t value, uint32_t change)
+{
+    bool flips = false;
+    for (int bit = 0; bit < 32; bit++)
+        flips |= (value ^ 1u << bit) - value == change;
+    return flips;
+}
+
+/* In a chain rank r sends the sum of ranks r .. p - 1 to rank r - 1, which adds its own. */
+static void test_chain(void **state)
+{
+    (void)state;
+    const int ranks = 6, at = 37;
+    struct bench bench;
+    bench_open_for(&bench, ranks, COLLECTIVE_REDUCE, "chain", NULL);
+    for (int bit = 0; bit < 32; bit++) {
+        uint32_t change = 1u << bit;
+        memset(bench.logs, 0, sizeof bench.logs);
+        bench_claim(&bench, 0, (uint64_t)at, sum_of(&bench, 0, ranks - 1, (uint64_t)at) + change);
+        struct place_list places = bench_ask(&bench, false);
+        int expected = 0;
+        for (int rank = 0; rank < ranks; rank++) {
+            uint32_t made = sum_of(&bench, rank, ranks - 1, (uint64_t)at);
+            uint32_t own = value_of(&bench, rank, (uint64_t)at);
+            const struct place *message = place_find(&places, rank - 1, rank);
+            const struct place *work = place_find(&places, rank, rank);
+            bool sends = rank > 0 && flips_by(made, change);
+            bool works = rank < ranks - 1 && (flips_by(made, change) || flips_by(own, change));
+            assert_int_equal(message && message->flips, sends);
+            assert_int_equal(work && work->flips, works);
+            expected += sends + works;
+        }
+        assert_int_equal(places.flipping, expected);
+        assert_true(places.count >= expected);
+    }
+    bench_close(&bench);
+}
+
+/* A right result is evidence: in a mesh only messages to the rank that is wrong explain it. */
+static void test_right_ranks(void **state)
+{
+    (void)state;
+    struct bench bench;
+    bench_open_for(&bench, 6, COLLECTIVE_ALLREDUCE, "oneshot", NULL);
+    bench_claim(&bench, 4, 9, sum_of(&bench, 0, 5, 9) + (1 << 20));
+    struct place_list places = bench_ask(&bench, false);
+    assert_true(places.count > 0);
+    for (int i = 0; i < places.count; i++)
+        assert_int_equal(places.of[i].rank, 4);
+    /* No place would change two ranks. */
+    bench_claim(&bench, 2, 9, sum_of(&bench, 0, 5, 9) + (1 << 20));
+    places = bench_ask(&bench, false);
+    assert_true(places.searched);
+    assert_int_equal(places.count, 0);
+    assert_int_equal(places.explained, 0);
+    /* A link may alter an element twice, which is no evidence against it in another iteration. */
+    bench.inputs.iteration++;
+    bench_claim(&bench, 4, 9, sum_of(&bench, 0, 5, 9) + (1 << 20));
+    places = bench_ask(&bench, false);
+    assert_true(places.count > 0);
+    assert_int_equal(places.elements, 2);
+    assert_int_equal(places.explained, 1);
+    bench_close(&bench);
+}
+
+/* A bad link alters other elements in each iteration: soon it alone is left, and the memory of its ends. */
+static void test_iterations(void **state)
+{
+    (void)state;
+    struct bench bench;
+    int before = PLACES_MOST;
+    bench_open_for(&bench, 7, COLLECTIVE_ALLREDUCE, "ring", NULL);
+    for (int k = 0; k < WITNESS_ITERATIONS; k++) {
+        struct blow blow = {.message = true,
+                            .rank = 3,
+                            .number = 3 * k, /* of 12: both halves of the ring */
+                            .position = (size_t)(5 * k + 1),
+                            .byte = 2,
+                            .change = 4};
+        bench_run(&bench, &blow);
+        assert_int_equal(blow.from, 2);
+        struct place_list places = bench_ask(&bench, false);
+        assert_true(places.count <= before);
+        assert_non_null(place_find(&places, 3, 2));
+        before = places.count;
+    }
+    assert_int_equal(before, 1);
+    bench_close(&bench);
+}
+
+/* Its own links, one after the other: the rank has a part in all, and no link or work explains them. */
+static void test_shared_rank(void **state)
+{
+    (void)state;
+    struct bench bench;
+    bench_open_for(&bench, 5, COLLECTIVE_ALLGATHER, "mesh", NULL);
+    for (int number = 0; number < 3; number++) {
+        struct blow blow = {
+            .message = true, .rank = 2, .number = number, .byte = 1, .change = 0x11};
+        bench_run(&bench, &blow);
+    }
+    struct place_list places = bench_ask(&bench, false);
+    assert_int_equal(places.count, 1);
+    assert_int_equal(places.of[0].kind, PLACE_RANK);
+    assert_int_equal(places.of[0].work, WORK_SHARE);
+    assert_int_equal(places.of[0].rank, 2);
+    bench_close(&bench);
+}
+
+static void test_lost(void **state)
+{
+    (void)state;
+    struct bench bench;
+    for (int rank = 0; rank < 5; rank++) {
+        bench_open_for(&bench, 6, COLLECTIVE_REDUCE, "chain", NULL);
+        struct blow blow = {.message = true, .rank = rank};
+        bench_run(&bench, &blow);
+        struct place_list places = bench_ask(&bench, true);
+        assert_int_equal(places.count, 1);
+        assert_int_equal(places.of[0].kind, PLACE_MESSAGE);
+        assert_int_equal(places.of[0].rank, rank);
+        assert_int_equal(places.of[0].from, rank + 1);
+        bench_close(&bench);
+    }
+}
+
+/* What a rank has lost in the source, and what its neighbours copied of it. */
+static void test_source(void **state)
+{
+    (void)state;
+    struct bench bench;
+    bench_open_for(&bench, 4, COLLECTIVE_ALLREDUCE, "oneshot", NULL);
+    uint32_t sum = sum_of(&bench, 0, 3, 5), own = value_of(&bench, 1, 5);
+    for (int rank = 0; rank < 4; rank++)
+        bench_claim(&bench, rank, 5, sum - own + (own ^ 0x700));
+    assert_int_equal(bench_ask(&bench, false).count, 0);
+    bench.logs[1].source_changed = true;
+    struct place_list places = bench_ask(&bench, false);
+    assert_int_equal(places.count, 1);
+    assert_int_equal(places.of[0].work, WORK_CONTRIBUTE);
+    assert_int_equal(places.of[0].rank, 1);
+    bench_close(&bench);
+}
+
+/* ---- What a rank says that it has. ---- */
+
+static void test_witnesses(void **state)
+{
+    (void)state;
+    const struct pattern pattern = {
+        .problem = {.collective = collective_of(COLLECTIVE_BROADCAST), .ranks = 2, .count = 1000},
+        .inputs = {.datatype = datatype_find("uint32"), .ranks = 2, .seed = 1}};
+    const struct memory memory = {.kind = &memory_host};
+    const struct wrong_element *element;
+    for (int wrong = 1; wrong <= 600; wrong += wrong < 12 ? 1 : 98) {
+        uint32_t values[1000];
+        struct finding finding;
+        struct witness_log log = {.iterations = 0};
+        int silent = 0, told = 0;
+        pattern_expect(&pattern, 1, 0, 1000, values);
+        for (int i = 0; i < wrong; i++)
+            values[(7 * i + 3) % 1000] ^= 1u << i % 32;
+        assert_int_equal(check_result(&memory, &pattern, 1, values, &finding), STATUS_OK);
+        witness_log_add(&log, &finding.witnesses);
+        for (uint64_t at = 0; at < 1000; at++) {
+            bool is_wrong = false;
+            for (int i = 0; i < wrong; i++)
+                is_wrong |= (uint64_t)(7 * i + 3) % 1000 == at;
+            enum witness_answer answer = witness_log_ask(&log, 0, at, &element);
+            silent += answer == WITNESS_SILENT;
+            told += answer == WITNESS_WRONG;
+            assert_true(answer == WITNESS_SILENT || (answer == WITNESS_WRONG) == is_wrong);
+            if (answer == WITNESS_WRONG)
+                assert_memory_equal(element->got, &values[at], sizeof values[at]);
+            assert_int_equal(witness_log_ask(&log, 1, at, &element), WITNESS_RIGHT);
+        }
+        assert_int_equal(told, wrong < WITNESSES_MOST ? wrong : WITNESSES_MOST);
+        assert_int_equal(silent > 0, wrong > WITNESSES_MOST);
+    }
+}
+
+/* Iterations behind those that are kept may be wrong, too. */
+static void test_later_iterations(void **state)
+{
+    (void)state;
+    struct witness_log log = {.iterations = 0}, read;
+    struct bytes bytes = {0};
+    const struct wrong_element *element;
+    for (uint64_t i = 1; i <= WITNESS_ITERATIONS + 1; i++)
+        witness_log_add(&log, &(struct witnesses){.iteration = 2 * i, .complete = true});
+    witness_log_code(codec_to(&bytes), 4, &log);
+    struct reader reader = {.at = bytes.data, .left = bytes.size};
+    witness_log_code(codec_from(&reader), 4, &read);
+    assert_false(reader.bad);
+    assert_int_equal(reader.left, 0);
+    assert_int_equal(witness_log_ask(&read, 3, 0, &element), WITNESS_RIGHT);
+    assert_int_equal(witness_log_ask(&read, 2 * WITNESS_ITERATIONS, 0, &element), WITNESS_RIGHT);
+    assert_int_equal(witness_log_ask(&read, 2 * WITNESS_ITERATIONS + 1, 0, &element),
+                     WITNESS_SILENT);
+    bytes_free(&bytes);
+}
+
+/* ---- Its cost is bounded. ---- */
+
+static enum tick_answer tick_count(void *argument, int peer)
+{
+    assert_int_equal(peer, TICK_WORKED);
+    ++*(int *)argument;
+    return TICK_GO_ON;
+}
+
+/* A long search says that its rank is alive, and has an end: 20 million values, 65,536 between two
+ * ticks. */
+static void test_tick(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"ring",         "recursive-doubling", "oneshot",
+                                        "rabenseifner", "binary-tree",        "swing"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        struct bench bench;
+        int ticks = 0, before, from = -1;
+        const struct tick tick = {.call = tick_count, .argument = &ticks};
+        bench_open_for(&bench, MANY, COLLECTIVE_ALLREDUCE, names[i], &tick);
+        for (int k = 0; k < WITNESS_ITERATIONS; k++) {
+            struct blow blow = {
+                .message = true, .rank = 5, .position = (size_t)k, .byte = 2, .change = 6};
+            bench_run(&bench, &blow);
+            from = blow.from;
+        }
+        assert_true(bench_is_wrong(&bench));
+        before = ticks;
+        struct place_list places = bench_ask(&bench, false);
+        assert_true(places.searched);
+        assert_true(places.count > PLACES_MOST || place_find(&places, 5, from));
+        print_message("%s: %d places, %d ticks\n", names[i], places.count, ticks - before);
+        assert_true(ticks - before >= MANY && ticks - before < MANY + 320);
+        bench_close(&bench);
+    }
+}
+
+static enum tick_answer tick_end(void *argument, int peer)
+{
+    (void)peer;
+    return ++*(int *)argument > MANY ? TICK_ENDED : TICK_GO_ON; /* the schedules are made */
+}
+
+/* With the job the search ends, and knows nothing. */
+static void test_ended(void **state)
+{
+    (void)state;
+    struct bench bench;
+    int ticks = 0;
+    const struct tick tick = {.call = tick_end, .argument = &ticks};
+    bench_open_for(&bench, MANY, COLLECTIVE_ALLREDUCE, "ring", &tick);
+    for (int rank = 0; rank < MANY; rank++)
+        bench_claim(&bench, rank, 5, sum_of(&bench, 0, MANY - 1, 5) + 3);
+    assert_false(bench_ask(&bench, false).searched);
+    assert_int_equal(ticks, MANY + 1);
+    bench_close(&bench);
+}
+
+static void *search_deeply(void *argument)
+{
+    assert_true(bench_ask(argument, false).searched);
+    return NULL;
+}
+
+/* A ring leads through all ranks twice, and a rank that is a thread may have a small stack. */
+static void test_small_stack(void **state)
+{
+    (void)state;
+    struct bench bench;
+    pthread_attr_t attributes;
+    pthread_t thread;
+    bench_open_for(&bench, MANY, COLLECTIVE_ALLREDUCE, "ring", NULL);
+    bench_claim(&bench, 0, 5, sum_of(&bench, 0, MANY - 1, 5) + 4);
+    assert_int_equal(pthread_attr_init(&attributes), 0);
+    assert_int_equal(pthread_attr_setstacksize(&attributes, STACK), 0);
+    assert_int_equal(pthread_create(&thread, &attributes, search_deeply, &bench), 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    pthread_attr_destroy(&attributes);
+    bench_close(&bench);
+}
+
+/* A contiguous span may be longer than the stride that it was cut from (reduce_scatterv knomial). */
+static void test_long_run(void **state)
+{
+    (void)state;
+    const struct schedule schedule = {.storage = {0}};
+    struct span span = {.offset = 3, .run = 10, .stride = 4, .times = 1};
+    const struct message message = {.spans = &span, .count = 1};
+    assert_int_equal(message_find(&schedule, message, 0, 10), 7);
+    assert_int_equal(message_find(&schedule, message, 0, 12), 9);
+    assert_true(message_find(&schedule, message, 0, 13) == SIZE_MAX);
+    span = (struct span){.offset = 3, .run = 2, .stride = 4, .times = 2};
+    assert_int_equal(message_find(&schedule, message, 0, 8), 3);
+    assert_true(message_find(&schedule, message, 0, 6) == SIZE_MAX);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_named),
+        cmocka_unit_test(test_chain),
+        cmocka_unit_test(test_right_ranks),
+        cmocka_unit_test(test_iterations),
+        cmocka_unit_test(test_shared_rank),
+        cmocka_unit_test(test_lost),
+        cmocka_unit_test(test_source),
+        cmocka_unit_test(test_witnesses),
+        cmocka_unit_test(test_later_iterations),
+        cmocka_unit_test(test_tick),
+        cmocka_unit_test(test_ended),
+        cmocka_unit_test(test_small_stack),
+        cmocka_unit_test(test_long_run),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
