@@ -1,11 +1,11 @@
 /*
  * places_search.c - in which places one altered value explains what all ranks have.
  *
- * A candidate is a value that an operation has made, as it is read by some of its readers: by all of
- * them (a message, or memory from its writing on), by one combination (an operand that was read
- * wrong), or by all from one on (memory that changed between two uses). It is altered, and all that
- * is made of it is computed again. It explains the element if every rank of which something is known
- * gets what it has, right or wrong.
+ * A candidate is a value that an operation has made, as it is read: by all operations that read it (a
+ * message, or memory from its writing on), by one (an operand that was read wrong), or by those whose
+ * work leads to wrong ranks (memory that changed between two uses). It is altered, and all that is made
+ * of it is computed again. It explains the element if every rank of which something is known gets what
+ * it has, right or wrong.
  *
  * Most candidates fail by the ranks that they reach. The others are first computed along the way to one
  * wrong result.
@@ -28,6 +28,13 @@ struct place_set {
     uint64_t links[GRAPH_RANKS_MOST]; /* of a sender: the receivers */
     uint64_t own;                     /* ranks whose own work or memory explains it */
     uint64_t share;                   /* ranks with a part in an explanation, of either kind */
+};
+
+/* Which operations read another value than the one that was made. */
+enum altered_readers {
+    READERS_ALL,
+    READERS_ONE,
+    READERS_WRONG, /* those whose work leads to a wrong rank */
 };
 
 /* How a place came in. */
@@ -59,7 +66,8 @@ struct place_search {
 
     /* A candidate: */
     int node;
-    size_t first, last; /* operations whose reading of it is altered */
+    enum altered_readers readers;
+    size_t reads; /* READERS_ONE: by this operation */
     int cone_count, path_count;
     int cone[GRAPH_NODES_MOST],
         path[GRAPH_NODES_MOST]; /* made of it; the part that leads to `nearest` */
@@ -74,10 +82,16 @@ static bool has_bit(uint64_t set, int bit)
     return (set >> bit & 1) != 0;
 }
 
+/* Does the node read something else there than what was made? */
 static bool is_altered(const struct place_search *search, int part,
                        const struct element_node *reader)
 {
-    return part == search->node && reader->reads >= search->first && reader->reads <= search->last;
+    const struct element_graph *graph = search->graph;
+    if (part != search->node)
+        return false;
+    if (search->readers == READERS_WRONG)
+        return (graph->reach[reader - graph->nodes] & search->wrong) != 0;
+    return search->readers == READERS_ALL || reader->reads == search->reads;
 }
 
 static const union element_value *value_for(const struct place_search *search, int part,
@@ -300,14 +314,12 @@ static bool place_counts(const struct place_search *search, int rank, int from)
            ((search->all.share >> rank | search->all.share >> from) & 1) != 0;
 }
 
-/* Tries the node as the operations [first, last] read it, for a place: a message from `from`, or the
- * rank's own work. */
-static void candidate_try(struct place_search *search, int node, size_t first, size_t last,
-                          int rank, int from, int step, enum place_work work)
+/* Tries a node for a place: a message from `from`, or the rank's own work. */
+static void candidate_try(struct place_search *search, int node, int from, int step,
+                          enum place_work work)
 {
+    int rank = search->graph->nodes[node].rank;
     search->node = node;
-    search->first = first;
-    search->last = last;
     if (search->ended || !place_counts(search, rank, from) || !cone_make(search))
         return;
     bool flips = search->lost ? loss_fits(search) : flip_fits(search);
@@ -315,7 +327,7 @@ static void candidate_try(struct place_search *search, int node, size_t first, s
         place_add(search, rank, from, step, work, flips);
 }
 
-/* Tries what a node has made, whoever reads it. */
+/* Tries what a node has made, whichever operations read it. */
 static void whole_try(struct place_search *search, int index)
 {
     static const enum place_work works[] = {[NODE_COPY] = WORK_COPY,
@@ -324,42 +336,63 @@ static void whole_try(struct place_search *search, int index)
                                             [NODE_FINISH] = WORK_FINISH};
     const struct element_graph *graph = search->graph;
     const struct element_node *node = &graph->nodes[index];
-    int rank = node->rank;
-    bool hop = node->kind == NODE_HOP;
-    if (node->kind == NODE_RESULT || (search->lost && !hop))
-        return;
+    search->readers = READERS_ALL;
     if (node->kind == NODE_SOURCE) {
-        if (has_bit(search->evidence->changed, rank))
-            candidate_try(search, index, 0, SIZE_MAX, rank, rank, STEP_SEVERAL, WORK_CONTRIBUTE);
+        candidate_try(search, index, node->rank, STEP_SEVERAL, WORK_CONTRIBUTE);
         return;
     }
-    const struct operation *operation = &graph->schedules[rank]->operations[node->operation];
-    candidate_try(search, index, 0, SIZE_MAX, rank, hop ? operation->peer : rank, operation->step,
-                  works[node->kind]);
+    const struct operation *operation = &graph->schedules[node->rank]->operations[node->operation];
+    candidate_try(search, index, node->kind == NODE_HOP ? operation->peer : node->rank,
+                  operation->step, works[node->kind]);
 }
 
-/* Tries what single operations of the rank read of a node, and what all read from one on. */
+/* Tries what single operations of the rank read of a node. */
 static void readers_try(struct place_search *search, int index)
 {
     const struct element_graph *graph = search->graph;
-    const int *begin = &graph->reader[graph->readers[index]];
     int rank = graph->nodes[index].rank;
-    int count = graph->readers[index + 1] - graph->readers[index];
-    if (search->lost || (count < 2 && graph->nodes[index].kind != NODE_SOURCE))
-        return; /* the one that reads it reads the whole */
-    for (int i = 0; i < count; i++) {
-        const struct element_node *reader = &graph->nodes[begin[i]];
-        size_t reads = reader->reads;
-        if (reader->kind == NODE_RESULT) {
-            candidate_try(search, index, reads, reads, rank, rank, STEP_SEVERAL, WORK_HOLD);
-            continue;
-        }
-        int step = graph->schedules[rank]->operations[reads].step;
-        if (reader->kind == NODE_COMBINE || reader->kind == NODE_FINISH)
-            candidate_try(search, index, reads, reads, rank, rank, step, WORK_COMBINE);
-        if (i > 0 && i < count - 1 && graph->nodes[begin[i - 1]].reads < reads)
-            candidate_try(search, index, reads, SIZE_MAX, rank, rank, step, WORK_HOLD);
+    search->readers = READERS_ONE;
+    for (int i = graph->readers[index]; i < graph->readers[index + 1]; i++) {
+        const struct element_node *reader = &graph->nodes[graph->reader[i]];
+        search->reads = reader->reads;
+        if (reader->kind == NODE_RESULT)
+            candidate_try(search, index, rank, STEP_SEVERAL, WORK_HOLD);
+        else if (reader->kind == NODE_COMBINE || reader->kind == NODE_FINISH)
+            candidate_try(search, index, rank,
+                          graph->schedules[rank]->operations[reader->reads].step, WORK_COMBINE);
     }
+}
+
+/* Tries what those operations read whose work leads to wrong ranks, if they are neither all nor one. */
+static void wrong_readers_try(struct place_search *search, int index)
+{
+    const struct element_graph *graph = search->graph;
+    const int *readers = graph->readers;
+    int wrong = 0;
+    for (int i = readers[index]; i < readers[index + 1]; i++)
+        wrong += (graph->reach[graph->reader[i]] & search->wrong) != 0;
+    search->readers = READERS_WRONG;
+    if (wrong > 1 && wrong < readers[index + 1] - readers[index])
+        candidate_try(search, index, graph->nodes[index].rank, STEP_SEVERAL, WORK_HOLD);
+}
+
+/* Tries a node in all ways. A source that is what it was is read wrong by single operations at most. */
+static void node_try(struct place_search *search, int index)
+{
+    const struct element_graph *graph = search->graph;
+    const struct element_node *node = &graph->nodes[index];
+    bool hop = node->kind == NODE_HOP, source = node->kind == NODE_SOURCE;
+    bool changes = !source || has_bit(search->evidence->changed, node->rank);
+    bool many = graph->readers[index + 1] - graph->readers[index] > 1;
+    if (node->kind == NODE_RESULT || (search->lost && !hop))
+        return;
+    if (changes)
+        whole_try(search, index);
+    if (search->lost || (changes && !many))
+        return; /* the one that reads it reads the whole */
+    readers_try(search, index);
+    if (changes)
+        wrong_readers_try(search, index);
 }
 
 /* Which ranks are wrong, and which nodes lead to the nearest of them. False: the element does not
@@ -417,10 +450,8 @@ static void element_search(struct place_search *search)
         return;
     search->now = search->now_flips = (struct place_set){.own = 0};
     for (int i = 0; i < graph->count && !search->ended; i++) {
-        if (search->leads[i]) {
-            whole_try(search, i);
-            readers_try(search, i);
-        }
+        if (search->leads[i])
+            node_try(search, i);
     }
     if (search->ended)
         return;

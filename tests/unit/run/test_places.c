@@ -30,11 +30,17 @@
 
 /* ---- All ranks of a collective, run operation by operation in one thread. ---- */
 
-/* Where a fault strikes: the message or the local operation of this number at a rank. */
+enum blow_kind {
+    BLOW_MESSAGE, /* the message of this number that a rank receives */
+    BLOW_WORK,    /* what it makes in the local operation of this number */
+    BLOW_MEMORY,  /* its memory, before its operation of this number */
+};
+
+/* Where a fault strikes. */
 struct blow {
-    bool message;
-    int rank, number; /* rank -1: nowhere */
-    size_t position;  /* of its elements, modulo their number */
+    enum blow_kind kind;
+    int rank, number;
+    size_t position; /* of the elements there, modulo their number */
     int byte;
     unsigned char change; /* 0: the message is lost */
     int from;             /* out: the sender; -1: it has not struck */
@@ -56,8 +62,9 @@ struct stage {
     size_t *done[MANY]; /* by operation: its length, or 0 */
     struct parcel parcels[LONGEST];
     int parcel_count;
-    int messages[MANY], locals[MANY]; /* operations so far, by rank */
+    int struck[MANY][BLOW_MEMORY + 1]; /* by rank and kind: how often it could have been */
     struct blow *blow;
+    struct witness_log *logs; /* by rank */
 };
 
 /* Element `index` of a message of a rank. */
@@ -82,13 +89,13 @@ static struct parcel *parcel_find(struct stage *stage, int rank, const struct op
 
 /* Does the fault strike this operation? */
 static bool blow_strikes(struct stage *stage, int rank, const struct operation *operation,
-                         bool message)
+                         enum blow_kind kind)
 {
     struct blow *blow = stage->blow;
-    int number = message ? stage->messages[rank]++ : stage->locals[rank]++;
-    if (blow->message != message || blow->rank != rank || blow->number != number)
+    int number = stage->struck[rank][kind]++;
+    if (blow->kind != kind || blow->rank != rank || blow->number != number)
         return false;
-    blow->from = operation->peer >= 0 && message ? operation->peer : rank;
+    blow->from = kind == BLOW_MESSAGE ? operation->peer : rank;
     return true;
 }
 
@@ -101,7 +108,7 @@ static void blow_alter(struct stage *stage, unsigned char *element)
 static bool parcel_strike(struct stage *stage, int rank, const struct operation *operation,
                           struct parcel *parcel)
 {
-    if (!blow_strikes(stage, rank, operation, true))
+    if (!blow_strikes(stage, rank, operation, BLOW_MESSAGE))
         return false;
     if (stage->blow->change == 0)
         memset(parcel->data, PATTERN_POISON, operation->length * stage->size);
@@ -123,6 +130,18 @@ static void stage_send(struct stage *stage, int rank, const struct operation *op
                stage->size);
 }
 
+/* An element of any buffer of the rank. */
+static void memory_strike(struct stage *stage, int rank, struct witness_log *log)
+{
+    const struct schedule *schedule = stage->schedules[rank];
+    size_t buffer = stage->blow->position % BUFFERS, at = stage->blow->position / BUFFERS;
+    size_t count = stage->bytes[rank][buffer] / stage->size;
+    if (count == 0)
+        return;
+    blow_alter(stage, stage->memory[rank][buffer] + at % count * stage->size);
+    log->source_changed |= (int)buffer == schedule->storage[BUFFER_SOURCE];
+}
+
 /* to = what the operation makes of its operands, element by element. */
 static void stage_make(struct stage *stage, int rank, const struct operation *operation,
                        const unsigned char *incoming, bool skips)
@@ -131,9 +150,9 @@ static void stage_make(struct stage *stage, int rank, const struct operation *op
     bool travels = operation_travels(operation->kind);
     bool combines = operation->kind == OPERATION_REDUCE || operation->kind == OPERATION_RECV_REDUCE;
     size_t strikes = SIZE_MAX;
-    if (!travels && blow_strikes(stage, rank, operation, false))
+    if (!travels && blow_strikes(stage, rank, operation, BLOW_WORK))
         strikes = stage->blow->position % operation->length;
-    if (operation->kind == OPERATION_RECV_REDUCE && blow_strikes(stage, rank, operation, false))
+    if (operation->kind == OPERATION_RECV_REDUCE && blow_strikes(stage, rank, operation, BLOW_WORK))
         strikes = stage->blow->position % operation->length;
     for (size_t i = 0; i < operation->length; i++) {
         _Alignas(16) unsigned char from[DATATYPE_SIZE_MOST], with[DATATYPE_SIZE_MOST],
@@ -186,11 +205,14 @@ static bool stage_step(struct stage *stage, int rank, size_t index)
     bool skips = false;
     if (!stage_may(stage, rank, index))
         return false;
+    if (operation_travels(operation->kind) && operation->kind != OPERATION_SEND &&
+        !(parcel = parcel_find(stage, rank, operation)))
+        return false;
+    if (blow_strikes(stage, rank, operation, BLOW_MEMORY))
+        memory_strike(stage, rank, &stage->logs[rank]);
     if (operation->kind == OPERATION_SEND) {
         stage_send(stage, rank, operation);
     } else {
-        if (operation_travels(operation->kind) && !(parcel = parcel_find(stage, rank, operation)))
-            return false;
         if (parcel) {
             parcel->taken = true;
             skips = parcel_strike(stage, rank, operation, parcel);
@@ -223,11 +245,12 @@ static void stage_run(struct stage *stage, const struct inputs *inputs, struct b
     int ranks = stage->problem->ranks;
     stage->inputs = inputs;
     stage->blow = blow;
+    stage->logs = logs;
     stage->parcel_count = 0;
+    memset(stage->struck, 0, sizeof stage->struck);
     for (int r = 0; r < ranks; r++) {
         const struct schedule *schedule = stage->schedules[r];
         stage->done[r] = calloc(schedule->count + 1, sizeof *stage->done[r]);
-        stage->messages[r] = stage->locals[r] = 0;
         schedule_bytes(schedule, stage->size, stage->bytes[r]);
         for (int b = 0; b < BUFFERS; b++) {
             stage->memory[r][b] = malloc(stage->bytes[r][b] + 16);
@@ -356,13 +379,20 @@ static int draw(int bound)
     return (int)random_below(&draws, (uint64_t)bound);
 }
 
-/* One value is altered, in a message or in an operation of a rank: by a flipped bit, or by several of a
- * byte. */
-static void expect_named(struct bench *bench, bool message, int *struck)
+static bool rank_is_named(const struct place_list *places, int rank)
 {
-    struct blow blow = {.message = message,
+    bool named = places->count > PLACES_MOST;
+    for (int i = 0; i < places->count && i < PLACES_MOST; i++)
+        named |= places->of[i].rank == rank || places->of[i].from == rank;
+    return named;
+}
+
+/* One value is altered: by a flipped bit, or by several of a byte. */
+static void expect_named(struct bench *bench, enum blow_kind kind, int *struck)
+{
+    struct blow blow = {.kind = kind,
                         .rank = draw(bench->problem.ranks),
-                        .number = draw(message ? 3 : 4),
+                        .number = draw(4),
                         .position = (size_t)draw(1000),
                         .byte = draw(8),
                         .change = (unsigned char)(draw(2) ? 1 << draw(8) : 1 + draw(255))};
@@ -371,21 +401,20 @@ static void expect_named(struct bench *bench, bool message, int *struck)
     bench_run(bench, &blow);
     if (!bench_is_wrong(bench))
         return;
-    ++*struck;
     struct place_list places = bench_ask(bench, false);
-    if (!places.searched)
-        fail_msg("%s %s, %d ranks, %s: not searched, %s at rank %d from %d, number %d",
+    const struct place *place = place_find(&places, blow.rank, blow.from);
+    bool right = kind == BLOW_MEMORY
+                     ? rank_is_named(&places, blow.rank)
+                     : places.count > PLACES_MOST || (place && place->flips >= flips);
+    if (!places.searched || !right)
+        fail_msg("%s %s, %d ranks, %s: %s %d of rank %d from %d: not among %d places",
                  bench->problem.collective->name, bench->choice.algorithm->name,
                  bench->problem.ranks, bench->inputs.datatype->name,
-                 message ? "message" : "operation", blow.rank, blow.from, blow.number);
-    const struct place *place = place_find(&places, blow.rank, blow.from);
-    if (!place && places.count <= PLACES_MOST)
-        fail_msg("%s %s, %d ranks: %s at rank %d from %d is not among %d places",
-                 bench->problem.collective->name, bench->choice.algorithm->name,
-                 bench->problem.ranks, message ? "message" : "operation", blow.rank, blow.from,
-                 places.count);
-    if (place && flips)
-        assert_true(place->flips);
+                 kind == BLOW_MESSAGE ? "message"
+                 : kind == BLOW_WORK  ? "work"
+                                      : "memory",
+                 blow.number, blow.rank, blow.from, places.count);
+    ++*struck;
 }
 
 static void expect_all_named(const struct collective *collective, const struct algorithm *algorithm,
@@ -399,8 +428,8 @@ static void expect_all_named(const struct collective *collective, const struct a
         if (!bench_open(&bench, ranks, collective, algorithm, types[kind], operators[kind], NULL))
             return;
         for (int k = 0; k < (SANITIZED ? 1 : 2); k++) {
-            expect_named(&bench, true, struck);
-            expect_named(&bench, false, struck);
+            for (int blow = BLOW_MESSAGE; blow <= BLOW_MEMORY; blow++)
+                expect_named(&bench, (enum blow_kind)blow, struck);
         }
         bench_close(&bench);
     }
@@ -528,8 +557,7 @@ static void test_iterations(void **state)
     int before = PLACES_MOST;
     bench_open_for(&bench, 7, COLLECTIVE_ALLREDUCE, "ring", NULL);
     for (int k = 0; k < WITNESS_ITERATIONS; k++) {
-        struct blow blow = {.message = true,
-                            .rank = 3,
+        struct blow blow = {.rank = 3,
                             .number = 3 * k, /* of 12: both halves of the ring */
                             .position = (size_t)(5 * k + 1),
                             .byte = 2,
@@ -545,6 +573,50 @@ static void test_iterations(void **state)
     bench_close(&bench);
 }
 
+/* Memory of a rank of a tree, which changes when it has been sent to one child of three. */
+static void test_memory(void **state)
+{
+    (void)state;
+    struct bench bench;
+    bench_open_for(&bench, 9, COLLECTIVE_BROADCAST, "binomial", NULL);
+    int held = 0;
+    for (int rank = 1; rank < 9; rank++)
+        for (int number = 1; number < 4; number++) {
+            struct blow blow = {.kind = BLOW_MEMORY,
+                                .rank = rank,
+                                .number = number,
+                                .position = BUFFER_DESTINATION,
+                                .change = 2};
+            memset(bench.logs, 0, sizeof bench.logs);
+            bench_run(&bench, &blow);
+            struct place_list places = bench_ask(&bench, false);
+            if (!bench_is_wrong(&bench))
+                continue;
+            assert_true(rank_is_named(&places, rank));
+            assert_int_equal(places.count, 1);
+            held += places.of[0].kind == PLACE_RANK && places.of[0].work == WORK_HOLD;
+        }
+    assert_true(held > 0);
+    bench_close(&bench);
+}
+
+/* A place where one bit flips in one iteration, and several in another, is not one of flipped bits. */
+static void test_several_bits(void **state)
+{
+    (void)state;
+    struct bench bench;
+    bench_open_for(&bench, 4, COLLECTIVE_BROADCAST, "chain", NULL);
+    for (int k = 0; k < 2; k++) {
+        struct blow blow = {.rank = 2, .change = k ? 0x41 : 0x40};
+        bench_run(&bench, &blow);
+        struct place_list places = bench_ask(&bench, false);
+        assert_int_equal(places.count, 1);
+        assert_int_equal(places.flipping, k == 0);
+        assert_int_equal(places.of[0].flips, k == 0);
+    }
+    bench_close(&bench);
+}
+
 /* Its own links, one after the other: the rank has a part in all, and no link or work explains them. */
 static void test_shared_rank(void **state)
 {
@@ -552,8 +624,7 @@ static void test_shared_rank(void **state)
     struct bench bench;
     bench_open_for(&bench, 5, COLLECTIVE_ALLGATHER, "mesh", NULL);
     for (int number = 0; number < 3; number++) {
-        struct blow blow = {
-            .message = true, .rank = 2, .number = number, .byte = 1, .change = 0x11};
+        struct blow blow = {.rank = 2, .number = number, .byte = 1, .change = 0x11};
         bench_run(&bench, &blow);
     }
     struct place_list places = bench_ask(&bench, false);
@@ -570,7 +641,7 @@ static void test_lost(void **state)
     struct bench bench;
     for (int rank = 0; rank < 5; rank++) {
         bench_open_for(&bench, 6, COLLECTIVE_REDUCE, "chain", NULL);
-        struct blow blow = {.message = true, .rank = rank};
+        struct blow blow = {.rank = rank};
         bench_run(&bench, &blow);
         struct place_list places = bench_ask(&bench, true);
         assert_int_equal(places.count, 1);
@@ -679,8 +750,7 @@ static void test_tick(void **state)
         const struct tick tick = {.call = tick_count, .argument = &ticks};
         bench_open_for(&bench, MANY, COLLECTIVE_ALLREDUCE, names[i], &tick);
         for (int k = 0; k < WITNESS_ITERATIONS; k++) {
-            struct blow blow = {
-                .message = true, .rank = 5, .position = (size_t)k, .byte = 2, .change = 6};
+            struct blow blow = {.rank = 5, .position = (size_t)k, .byte = 2, .change = 6};
             bench_run(&bench, &blow);
             from = blow.from;
         }
@@ -762,6 +832,8 @@ int main(void)
         cmocka_unit_test(test_right_ranks),
         cmocka_unit_test(test_iterations),
         cmocka_unit_test(test_shared_rank),
+        cmocka_unit_test(test_several_bits),
+        cmocka_unit_test(test_memory),
         cmocka_unit_test(test_lost),
         cmocka_unit_test(test_source),
         cmocka_unit_test(test_witnesses),
