@@ -44,7 +44,7 @@ struct place_origin {
 };
 
 /* Values side by side, as an operator takes them. */
-struct batch {
+struct value_batch {
     _Alignas(16) unsigned char values[BATCH * DATATYPE_SIZE_MOST];
 };
 
@@ -74,7 +74,7 @@ struct place_search {
     bool in_cone[GRAPH_NODES_MOST];
     union element_value altered, values[GRAPH_NODES_MOST];
     int batch_count; /* alterations that are to be tried, and what becomes of them along the path */
-    struct batch batch, batches[GRAPH_NODES_MOST];
+    struct value_batch batch, batches[GRAPH_NODES_MOST];
 };
 
 static bool has_bit(uint64_t set, int bit)
@@ -157,7 +157,7 @@ static bool nodes_agree(struct place_search *search, const int *nodes, int count
 
 /* What a node reads, for each alteration of the batch. `room`: for a value that is the same for all. */
 static const void *batch_for(const struct place_search *search, int part,
-                             const struct element_node *reader, struct batch *room)
+                             const struct element_node *reader, struct value_batch *room)
 {
     size_t size = search->graph->inputs.datatype->size;
     if (part == NO_NODE)
@@ -178,7 +178,7 @@ static bool batch_fits(struct place_search *search)
 {
     const struct element_graph *graph = search->graph;
     size_t size = graph->inputs.datatype->size, count = (size_t)search->batch_count;
-    struct batch from, with;
+    struct value_batch from, with;
     bool fits = false;
     for (int i = 0; i < search->path_count; i++) {
         const struct element_node *node = &graph->nodes[search->path[i]];
