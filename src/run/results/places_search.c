@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define WORK_MOST  5000000 /* nodes that are computed in a search: some 0.2 s */
+#define WORK_MOST  5000000 /* nodes that are computed in a search: some 0.1 s */
 #define TICK_NODES 65536    /* between two looks at the job */
 #define BATCH      64 /* alterations that are computed together, a power of two; so much as: */
 #define BATCH_WORK 4  /* nodes */
