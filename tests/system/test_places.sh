@@ -29,6 +29,11 @@ cctest broadcast -a linear --np 4 "${one[@]}" --inject corrupt:rank=1:iteration=
 check_says 'wrong data at ranks 1, 2 .*; no change of a value in one place explains it: suspect several faults, or a message that was not whole$'
 check_json "$json" '[f["place_count"] for f in d["results"][0]["faults"]] == [0]'
 
+# Two that have an iteration each are told apart.
+cctest allgather -a ring --np 6 -b 50001 -e 50001 -n 1 -c 2 --warmup 0 --inject corrupt:rank=2:iteration=0,corrupt:rank=4:iteration=1
+check_says 'wrong data at ranks 0, 2\.\.5 .*iteration 0.*explains it in what rank 2 \([^)]*\) received from rank 1 \([^)]*\) in step 0: suspect the link between the two, or their memory$'
+check_says 'wrong data at rank 1 .*iteration 1.*explains it in what rank 4 \([^)]*\) received from rank 3 \([^)]*\) in step 0: suspect the link between the two, or their memory$'
+
 # Schedules of more ranks than 64 are not searched.
 cctest allreduce -a ring --ranks-as threads --np 65 -b 4K -e 4K -n 1 -c 1 --warmup 0 --inject corrupt:rank=1:iteration=0 --json "$json"
 check_says 'wrong data at ranks 0\.\.64 .*corrupted'

@@ -66,10 +66,11 @@ static void fault_trace(const struct group_line *line, const struct finding_grou
     bool lost = is_blurred(line, finding) || is_explained_by(finding, HYPOTHESIS_UNWRITTEN);
     bool altered = finding_is_unexplained(finding);
     if (lost && line_candidate(line->whole)->collective->reduces)
-        place->list = fault_places(line, group->ranks, group->count, true);
+        place->list = fault_places(line, group->ranks, group->count, &finding->iteration, true);
     else if (altered)
-        place->list =
-            joined->count > 0 ? *joined : fault_places(line, group->ranks, group->count, false);
+        place->list = joined->count > 0 ? *joined
+                                        : fault_places(line, group->ranks, group->count,
+                                                       &finding->iteration, false);
     /* Hypotheses tell more of a loss that no single message explains. */
     if (!place->list.searched || (lost && place->list.count == 0))
         return;
@@ -206,7 +207,7 @@ static struct place_list joined_places(const struct group_line *line)
             ranks[count++] = r;
     struct place_list list = {.searched = false};
     if (count > 0)
-        list = fault_places(line, ranks, count, false);
+        list = fault_places(line, ranks, count, NULL, false);
     free(ranks);
     return list;
 }

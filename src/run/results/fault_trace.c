@@ -17,6 +17,7 @@
 struct testimony {
     const struct problem *problem;
     const struct witness_log *const *logs; /* by rank */
+    const uint64_t *only;                  /* NULL, or an iteration: of no other */
     int count;
     struct place_evidence of[ELEMENTS_MOST];
 };
@@ -52,7 +53,8 @@ static void testimony_add(struct testimony *testimony, int rank, int iteration, 
     const struct witnesses *witnesses = &log->of[iteration];
     struct place_evidence evidence;
     if ((uint64_t)iteration >= log->iterations || number >= witnesses->count ||
-        testimony->count == ELEMENTS_MOST)
+        testimony->count == ELEMENTS_MOST ||
+        (testimony->only && witnesses->iteration != *testimony->only))
         return;
     evidence_make(testimony, rank, witnesses, &witnesses->of[number], &evidence);
     for (int i = 0; i < testimony->count; i++)
@@ -63,11 +65,12 @@ static void testimony_add(struct testimony *testimony, int rank, int iteration, 
 }
 
 struct place_list logs_places(struct element_graph *graph, const struct witness_log *const *logs,
-                              const int *ranks, int count, bool lost)
+                              const int *ranks, int count, const uint64_t *only, bool lost)
 {
     struct testimony *testimony = new_array(1, sizeof *testimony);
     testimony->problem = &graph->problem;
     testimony->logs = logs;
+    testimony->only = only;
     for (int number = 0; number < WITNESSES_MOST; number++)
         for (int iteration = 0; iteration < WITNESS_ITERATIONS; iteration++)
             for (int i = 0; i < count; i++)
@@ -78,7 +81,7 @@ struct place_list logs_places(struct element_graph *graph, const struct witness_
 }
 
 struct place_list fault_places(const struct group_line *line, const int *ranks, int count,
-                               bool lost)
+                               const uint64_t *only, bool lost)
 {
     const struct line *whole = line->whole;
     const struct candidate *candidate = line_candidate(whole);
@@ -100,7 +103,7 @@ struct place_list fault_places(const struct group_line *line, const int *ranks, 
     }
     if (problem.ring_place)
         graph->problem.ring_place = ring_place;
-    list = logs_places(graph, logs, ranks, count, lost);
+    list = logs_places(graph, logs, ranks, count, only, lost);
     element_graph_close(graph);
     return list;
 }

@@ -268,9 +268,9 @@ static inline const struct member *member_of(const struct group_line *line, int 
 /* ---- Where the fault of a group's ranks may have happened. ---- */
 
 /* The places of which an altered value, or a lost message, would have left what all ranks have, as
- * far as the witnesses of `ranks` tell. */
+ * far as the witnesses of `ranks` tell. `only`: those of this iteration; NULL: of all. */
 struct place_list fault_places(const struct group_line *line, const int *ranks, int count,
-                               bool lost);
+                               const uint64_t *only, bool lost);
 
 /* As the end of a sentence: "; a flipped bit explains it in ...: suspect ...". */
 void places_text(struct text *text, const struct group_line *line, const struct place_list *places);
@@ -363,6 +363,6 @@ struct place_list places_search(struct element_graph *graph, const struct place_
 
 /* The same by the logs of all ranks of the graph: of elements that ranks[0 .. count) have wrong. */
 struct place_list logs_places(struct element_graph *graph, const struct witness_log *const *logs,
-                              const int *ranks, int count, bool lost);
+                              const int *ranks, int count, const uint64_t *only, bool lost);
 
 #endif

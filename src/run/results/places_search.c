@@ -55,6 +55,7 @@ struct place_search {
     int64_t work;                    /* nodes that may still be computed */
     int quiet;                       /* computed since the last look at the job */
     bool ended;                      /* the job has, or the work */
+    bool is_open;                    /* all places are tried, not only those that are left */
     int elements, explained;         /* as in struct place_list */
     struct place_set all, flips;     /* so far: what explains each element */
     struct place_set now, now_flips; /* this element */
@@ -310,8 +311,7 @@ static void place_add(struct place_search *search, int rank, int from, int step,
 /* May the place still be one that explains all? */
 static bool place_counts(const struct place_search *search, int rank, int from)
 {
-    return search->explained == 0 ||
-           ((search->all.share >> rank | search->all.share >> from) & 1) != 0;
+    return search->is_open || ((search->all.share >> rank | search->all.share >> from) & 1) != 0;
 }
 
 /* Tries a node for a place: a message from `from`, or the rank's own work. */
@@ -438,21 +438,28 @@ static void set_intersect(struct place_set *set, const struct place_set *other)
     set->share &= other->share;
 }
 
+/* What explains the element: of the places that are left, or of all. */
+static void candidates_try(struct place_search *search, bool all)
+{
+    search->is_open = all;
+    search->now = search->now_flips = (struct place_set){.own = 0};
+    for (int i = 0; i < search->graph->count && !search->ended; i++)
+        if (search->leads[i])
+            node_try(search, i);
+}
+
 /* Leaves the places that explain this element, too. One that is too much work is left out, and so is one
  * that no place explains: a bad link may have altered it twice. */
 static void element_search(struct place_search *search)
 {
     const struct place_evidence *evidence = search->evidence;
-    struct element_graph *graph = search->graph;
-    if (!element_graph_follow(graph, evidence->root, evidence->iteration, evidence->at,
+    if (!element_graph_follow(search->graph, evidence->root, evidence->iteration, evidence->at,
                               evidence->rank) ||
         !element_begin(search))
         return;
-    search->now = search->now_flips = (struct place_set){.own = 0};
-    for (int i = 0; i < graph->count && !search->ended; i++) {
-        if (search->leads[i])
-            node_try(search, i);
-    }
+    candidates_try(search, search->explained == 0);
+    if (search->now.share == 0 && search->explained > 0)
+        candidates_try(search, true); /* another fault? */
     if (search->ended)
         return;
     search->elements++;

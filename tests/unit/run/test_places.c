@@ -97,7 +97,7 @@ static struct place_list bench_ask(struct bench *bench, bool lost)
         logs[r] = &bench->logs[r];
         ranks[r] = r;
     }
-    return logs_places(bench->graph, logs, ranks, bench->problem.ranks, lost);
+    return logs_places(bench->graph, logs, ranks, bench->problem.ranks, NULL, lost);
 }
 
 static bool bench_is_wrong(const struct bench *bench)
@@ -316,6 +316,22 @@ static void test_iterations(void **state)
         before = places.count;
     }
     assert_int_equal(before, 1);
+    bench_close(&bench);
+}
+
+/* Two links, each in an iteration of its own: no place explains both. */
+static void test_two_faults(void **state)
+{
+    (void)state;
+    struct bench bench;
+    bench_open_for(&bench, 6, COLLECTIVE_ALLGATHER, "ring", NULL);
+    for (int rank = 2; rank < 6; rank += 2) {
+        struct blow blow = {.rank = rank, .change = 4};
+        bench_run(&bench, &blow);
+        struct place_list places = bench_ask(&bench, false);
+        assert_int_equal(places.explained, rank / 2);
+        assert_int_equal(places.count, rank == 2);
+    }
     bench_close(&bench);
 }
 
@@ -604,21 +620,14 @@ static void test_long_run(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_named),
-        cmocka_unit_test(test_chain),
-        cmocka_unit_test(test_right_ranks),
-        cmocka_unit_test(test_iterations),
-        cmocka_unit_test(test_shared_rank),
-        cmocka_unit_test(test_several_bits),
-        cmocka_unit_test(test_memory),
-        cmocka_unit_test(test_lost),
-        cmocka_unit_test(test_source),
-        cmocka_unit_test(test_witnesses),
-        cmocka_unit_test(test_later_iterations),
-        cmocka_unit_test(test_tick),
-        cmocka_unit_test(test_bound),
-        cmocka_unit_test(test_ended),
-        cmocka_unit_test(test_small_stack),
+        cmocka_unit_test(test_named),       cmocka_unit_test(test_chain),
+        cmocka_unit_test(test_right_ranks), cmocka_unit_test(test_iterations),
+        cmocka_unit_test(test_shared_rank), cmocka_unit_test(test_several_bits),
+        cmocka_unit_test(test_memory),      cmocka_unit_test(test_two_faults),
+        cmocka_unit_test(test_lost),        cmocka_unit_test(test_source),
+        cmocka_unit_test(test_witnesses),   cmocka_unit_test(test_later_iterations),
+        cmocka_unit_test(test_tick),        cmocka_unit_test(test_bound),
+        cmocka_unit_test(test_ended),       cmocka_unit_test(test_small_stack),
         cmocka_unit_test(test_long_run),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
