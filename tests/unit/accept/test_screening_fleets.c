@@ -203,9 +203,9 @@ static const char *kind_name(int kind)
 /* hosts_only: 0: fleets of all sizes. */
 static void table(int runs, uint64_t seed, int hosts_only)
 {
-    static const struct fleet_kind fleets[] = {{3, 1, 0},  {4, 1, 0},   {5, 1, 0},    {8, 1, 0},
-                                               {8, 1, 4},  {64, 1, 0},  {64, 4, 0},   {64, 1, 16},
-                                               {64, 1, 2}, {512, 1, 0}, {512, 1, 32}, {4096, 1, 0}};
+    static const struct fleet_kind fleets[] = {
+        {3, 1, 0},  {4, 1, 0},   {5, 1, 0},  {8, 1, 0},   {8, 1, 4},    {16, 1, 0},  {64, 1, 0},
+        {64, 4, 0}, {64, 1, 16}, {64, 1, 2}, {512, 1, 0}, {512, 1, 32}, {4096, 1, 0}};
     printf("%6s %5s %6s  %-14s %6s %6s %8s %8s %9s %14s %7s\n", "hosts", "rails", "behind", "kind",
            "runs", "faults", "named", "about", "alarms", "rounds", "ms/run");
     for (size_t i = 0; i < sizeof fleets / sizeof *fleets; i++)
