@@ -55,6 +55,25 @@ void timing_put(struct line_fields *fields, json_t *line, const struct timing *t
 /* NULL: there is none. */
 const char *field_text(const struct line_field *field, int decimals, char text[FIELD_TEXT_MOST]);
 
+/* ---- json_devices.c: NICs and GPUs ---- */
+
+/* At the beginning: adds the keys of the functions below, with empty lists. */
+void devices_begin(json_t *document);
+
+/* Adds "nics" and "gpus" to a rank, empty until devices_put(). */
+void devices_begin_rank(json_t *rank);
+
+/* Adds "nics" and "gpus", with the facts that are compared, "nic_differences" and
+ * "gpu_differences", and for each of the document's "ranks" the names of its NICs and GPUs. */
+void devices_put(json_t *document, const struct connectivity *connectivity);
+
+/* Adds "nics" and "gpus" to a line: what each has counted, by class. */
+void readings_put(json_t *line, const struct device_readings *readings);
+
+/* Adds "nic_faults" and "gpu_faults", what devices have counted in the job and healthy ones do not,
+ * and "nics_unfinished" and "gpus_unfinished". */
+void devices_end(json_t *document, const struct job_end *end);
+
 /* ---- Prints a run as comma-separated values. ---- */
 
 /* A line for each result; `samples`: for each raw sample. The caller frees it with csv_close(). */

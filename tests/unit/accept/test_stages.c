@@ -118,6 +118,15 @@ static json_t *pairs_exchange(struct coordinator *coordinator, const struct flee
                      "sendrecv", "bytes", 4096, "groups", groups);
 }
 
+static void result_put(struct fleet_outcome *outcome, struct bytes *bytes)
+{
+    outcome->size = bytes->size;
+    outcome->result = calloc(bytes->size + 1, 1);
+    assert_non_null(outcome->result);
+    memcpy(outcome->result, bytes->data, bytes->size);
+    bytes_free(bytes);
+}
+
 static void job_run(struct coordinator *coordinator, const struct fleet_job *job,
                     struct fleet_outcome *outcome)
 {
@@ -127,11 +136,7 @@ static void job_run(struct coordinator *coordinator, const struct fleet_job *job
         struct bytes bytes = {0};
         device_changes_encode(&coordinator->now[host_of(coordinator, job->agents[0])],
                               COUNTER_OTHER, &bytes);
-        outcome->size = bytes.size;
-        outcome->result = calloc(bytes.size + 1, 1);
-        assert_non_null(outcome->result);
-        memcpy(outcome->result, bytes.data, bytes.size);
-        bytes_free(&bytes);
+        result_put(outcome, &bytes);
         return;
     }
     if (strcmp(job->command, WORK_INVENTORY) == 0) {
@@ -140,11 +145,7 @@ static void job_run(struct coordinator *coordinator, const struct fleet_job *job
         bytes_put_u64(&bytes,
                       (uint64_t)(1e9 * coordinator->clocks[host_of(coordinator, job->agents[0])]));
         inventory_encode(&nothing, &bytes);
-        outcome->size = bytes.size;
-        outcome->result = calloc(bytes.size + 1, 1);
-        assert_non_null(outcome->result);
-        memcpy(outcome->result, bytes.data, bytes.size);
-        bytes_free(&bytes);
+        result_put(outcome, &bytes);
         return;
     }
     json_t *document = coordinator->pairs ? json_pack("{s:s, s:[]}", "status", "ok", "results")
