@@ -369,8 +369,11 @@ static void banner_put(FILE *out, const char *status, const struct measured *mea
                          : worst > HEALTH_GOOD || slow         ? HEALTH_SUSPECT
                                                                : HEALTH_GOOD;
     if (!banner_of_hosts(measured, worst, &text))
-        text_add(&text, ok ? "No host is bad or suspect"
-                           : "No host is bad or suspect, and the run found something else");
+        text_add(&text,
+                 measured->host_count == 0 ? "no host was judged"
+                 : ok                      ? "No host is bad or suspect"
+                 : slow ? "No host is bad or suspect, and all hosts or the network have a finding"
+                        : "No host is bad or suspect, and the run did not end as it should");
     fprintf(out, "<p class=\"banner %s\">", health_words[colour]);
     text_put(out, "%s %s: %s", health_signs[colour], *status ? status : "unknown", words);
     fputs("</p>\n", out);

@@ -372,7 +372,8 @@ struct acceptance {
     struct switch_level above;   /* and those above, where there are several levels */
     struct findings findings;
     struct inventory *inventories;  /* by host; NULL: the stage was left out, */
-    double *clocks;                 /* and seconds since 1970 when it was taken; 0: not known */
+    double *clocks;                 /* and seconds since 1970 when it was taken; 0: not known, */
+    double clocks_within;           /* of all in so many seconds */
     struct device_changes *counted; /* by host, at the end of the last stage; NULL: not yet */
     int *uncounted; /* by host: how many looks at its counters failed, one after the other */
     struct {
@@ -383,7 +384,9 @@ struct acceptance {
     struct readings readings;   /* of all stages, in their order */
     int pairs_first, pairs_end; /* those of the last stage pairs; equal: there are none */
     struct fleet *fleet;        /* as the pairs showed it; NULL: none were measured */
-    struct sensitivity sensitivity; /* of the fleet, if there is one */
+    struct sensitivity sensitivity; /* of the fleet, if suspects were tried again: */
+    bool isolated;
+    int sized;                  /* hangs that were tried with messages of growing sizes */
     size_t message_bytes;       /* of one that measures bandwidth; 0: not known */
     double end;                 /* clock_seconds() at which the run is to end; INFINITY: any time */
     double until;               /* at which the time of the present stage is over */
@@ -440,7 +443,7 @@ struct missed {
     double latency;                        /* us, by which a host's is longer */
     double loss;                           /* %, of the packets of a link */
     double standstill;                     /* seconds of a host, in all */
-    double interval; /* seconds between two events of which none may be seen */
+    double interval; /* seconds between two counted events, of which none may come */
 };
 
 #define MISSED_TEXT_MOST 400

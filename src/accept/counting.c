@@ -159,53 +159,65 @@ static enum status inventories_take(struct acceptance *acceptance)
     for (int h = 0; h < roster->host_count; h++)
         if (!roster->hosts[h].lost)
             trials_add(&trials, roster->hosts[h].agents, 1, WORK_INVENTORY);
+    double began = clock_seconds();
     enum status status = trials_run(&trials, INVENTORY_SECONDS);
+    acceptance->clocks_within = clock_seconds() - began;
     for (int j = 0; j < trials.count && status == STATUS_OK; j++)
         inventory_take(acceptance, &trials, j);
     trials_close(&trials);
     return status;
 }
 
-/* Workers begin within seconds of each other. What checks times, as munge, certificates and file
+/* Beyond the time in which all clocks were read. What checks times, as munge, certificates and file
  * systems do, fails from a few minutes on. */
 #define CLOCK_APART 15.0 /* seconds */
 
-/* "11.4 h" */
-static void duration_put(struct text *text, double seconds)
+/* The clock with which most agree, if more than half do. */
+static double clock_of_most(const struct acceptance *acceptance, double apart, bool *agreed)
 {
-    bool hours = seconds >= 3600, minutes = seconds >= 60;
-    text_add(text, "%.3g %s",
-             seconds / (hours     ? 3600
-                        : minutes ? 60
-                                  : 1),
-             hours     ? "h"
-             : minutes ? "min"
-                       : "s");
-}
-
-/* Hosts whose clock is far from the median of all. Of two, either may be wrong. */
-static int clocks_judge(struct acceptance *acceptance)
-{
-    int hosts = acceptance->roster->host_count, wrong = 0;
-    double *clocks = stage_memory(acceptance, (size_t)hosts, sizeof *clocks);
-    size_t known = 0;
+    int hosts = acceptance->roster->host_count;
+    double *clocks = new_array((size_t)hosts, sizeof *clocks);
+    size_t known = 0, near = 0;
     for (int h = 0; h < hosts; h++)
         if (acceptance->clocks[h] > 0)
             clocks[known++] = acceptance->clocks[h];
     double median = known > 0 ? select_value(clocks, known, (known - 1) / 2) : 0;
+    for (size_t i = 0; i < known; i++)
+        near += fabs(clocks[i] - median) <= apart;
+    free(clocks);
+    *agreed = 2 * near > known;
+    return median;
+}
+
+static void clock_find(struct acceptance *acceptance, int host, double ahead)
+{
+    char apart[TIME_TEXT_MOST];
+    stage_finds(acceptance, STAGE_INVENTORY, FOUND_CLOCK, host, HEALTH_SUSPECT, STATUS_SLOW,
+                "%s: its clock is %s %s that of most hosts", acceptance->labels[host],
+                time_text(fabs(ahead), apart), ahead > 0 ? "ahead of" : "behind");
+}
+
+/* Hosts whose clock is far from that of most; where no majority agrees, none is blamed. */
+static int clocks_judge(struct acceptance *acceptance)
+{
+    int hosts = acceptance->roster->host_count, wrong = 0;
+    double apart = CLOCK_APART + acceptance->clocks_within;
+    bool agreed;
+    double most = clock_of_most(acceptance, apart, &agreed), farthest = 0;
     for (int h = 0; h < hosts; h++) {
-        char apart[40];
-        struct text text = text_in(apart, sizeof apart);
-        double ahead = acceptance->clocks[h] - median;
-        if (acceptance->clocks[h] <= 0 || fabs(ahead) < CLOCK_APART)
+        double ahead = acceptance->clocks[h] - most;
+        if (acceptance->clocks[h] <= 0 || fabs(ahead) <= apart)
             continue;
-        duration_put(&text, fabs(ahead));
         wrong++;
-        stage_finds(acceptance, STAGE_INVENTORY, FOUND_CLOCK, h, HEALTH_SUSPECT, STATUS_SLOW,
-                    "%s: its clock is %s %s that of %s",
-                    acceptance->labels[h], apart, ahead > 0 ? "ahead of" : "behind",
-                    known > 2 ? "the median host" : "the other host");
+        farthest = fmax(farthest, fabs(ahead));
+        if (agreed)
+            clock_find(acceptance, h, ahead);
     }
+    char text[TIME_TEXT_MOST];
+    if (wrong > 0 && !agreed)
+        stage_finds(acceptance, STAGE_INVENTORY, FOUND_CLOCK, -1, HEALTH_GOOD, STATUS_SLOW,
+                    "all: the clocks of the hosts are up to %s apart, and no majority agrees",
+                    time_text(farthest, text));
     return wrong;
 }
 

@@ -222,13 +222,13 @@ static void congestion_find(const struct halving *halving, const struct exchange
                              : "the links between these switches and the others are");
 }
 
-/* What a number of splits say. */
+/* The result of a number of splits. */
 struct halved {
     struct exchange_group all, *groups; /* of each switch; NULL: they are random halves */
     bool congested;                     /* a switch of them, or all */
 };
 
-/* Those from transfer `first` on. */
+/* Judges the transfers from `first` on. */
 static struct halved halving_judge(const struct halving *halving, size_t first)
 {
     int count = halving->level ? halving->level->count : 0;
@@ -278,25 +278,32 @@ static const char *level_lacks(const struct halving *halving, char text[LIST_MOS
 }
 
 /* So many splits as fit into the stage's time. */
-static enum status splits_run(struct halving *halving)
+static enum status splits_run(struct halving *halving, struct turns *turns)
 {
-    struct turns turns = {0};
-    for (int split = 0; split < SPLITS && turn_fits(&turns, halving->acceptance); split++)
+    for (int split = 0; split < SPLITS && turn_fits(turns, halving->acceptance); split++)
         TRY(split_run(halving));
     return STATUS_OK;
 }
 
-/* Measures again what seems congested. What both times show is told by all that was measured. */
+/* Measures again what seems congested. What is so both times is told by all measurements. */
 static enum status congestion_confirm(struct halving *halving, struct halved *halved,
-                                      const char *what, struct halves_said *said)
+                                      struct turns *turns, const char *what,
+                                      struct halves_said *said)
 {
+    const struct halved before = *halved;
     size_t first = halving->transfer_count;
-    TRY(splits_run(halving));
+    TRY(splits_run(halving, turns));
     if (halving->transfer_count == first)
         text_add(&said->lacks, "%s%s seem congested and could not be measured again",
                  said->lacks.used ? "; " : "", what);
-    bool again = halving->transfer_count > first && halving_judge(halving, first).congested;
+    struct halved after = halving_judge(halving, first);
+    bool again = !halving->level && after.congested;
     *halved = halving_judge(halving, 0);
+    for (int s = 0; halving->level && s < halving->level->count; s++) {
+        bool both = before.groups[s].congested && after.groups[s].congested;
+        halved->groups[s].congested &= both;
+        again |= both;
+    }
     if (again)
         halved_find(halving, halved);
     return STATUS_OK;
@@ -308,17 +315,18 @@ static enum status halves_go(struct acceptance *acceptance, const struct switch_
     struct halving halving = halving_open(acceptance, level);
     char why[LIST_MOST];
     struct halved halved = {.congested = false};
+    struct turns turns = {0};
     halving.count = hosts_good(acceptance, halving.hosts);
     const char *lacks = level ? level_lacks(&halving, why) : NULL;
     if (lacks) {
         text_add(&said->lacks, "%sno halves by switch: %s", said->lacks.used ? "; " : "", lacks);
         return STATUS_OK;
     }
-    TRY(splits_run(&halving));
+    TRY(splits_run(&halving, &turns));
     if (halving.done > 0)
         halved = halving_judge(&halving, 0);
     if (halved.congested)
-        TRY(congestion_confirm(&halving, &halved, what, said));
+        TRY(congestion_confirm(&halving, &halved, &turns, what, said));
     if (halving.done < SPLITS)
         text_add(&said->lacks, "%s%d of %d %s could be measured", said->lacks.used ? "; " : "",
                  halving.done, SPLITS, what);

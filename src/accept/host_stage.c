@@ -232,7 +232,7 @@ static void hosts_judge(struct look_run *run)
             .earlier = known ? run->earlier : NULL,
             .earlier_floor = measured->floor,
             .judged = run->judged,
-            .alarms = ALARMS_EACH * acceptance->asked->false_alarms,
+            .alarms = ALARMS_LOOKS * acceptance->asked->false_alarms,
         };
         host_values_judge(&rule, column->values, run->hosts);
     }
@@ -274,7 +274,7 @@ static void host_blame(struct look_run *run, int host, const struct look_column 
 static void host_note(struct look_run *run, int host, const struct look_column *column)
 {
     const struct reason *reason = &column->values[host].reason;
-    stage_finds(run->acceptance, run->look->stage, FOUND_NUMBER, host, HEALTH_GOOD, STATUS_OK,
+    stage_finds(run->acceptance, run->look->stage, FOUND_NOTE, host, HEALTH_GOOD, STATUS_OK,
                 "%s: %s: %.4g %s, the fleet's median is %.4g: it was not measured again",
                 run->acceptance->labels[host], column->name, reason->value,
                 value_unit_names[column->measured->unit], reason->median);

@@ -176,25 +176,22 @@ static double gap_seconds(const struct roster *roster, int host, enum gap gap)
                               : fmax(1e-6 * (double)gaps->unheard_us - stopped, 0);
 }
 
-double gaps_least(const struct acceptance *acceptance)
+double gaps_least(const struct acceptance *acceptance, size_t compared)
 {
     double seconds = clock_seconds() - acceptance->began;
-    int count = 0;
-    for (int h = 0; h < acceptance->roster->host_count; h++)
-        count += !acceptance->roster->hosts[h].lost;
-    return fmax(GAPS_LEAST, GAPS_SHARE * seconds) * (count < HOSTS_COMPARED ? GAPS_FEW : 1);
+    return fmax(GAPS_LEAST, GAPS_SHARE * seconds) * (compared < HOSTS_COMPARED ? GAPS_FEW : 1);
 }
 
 static void gap_judge(struct acceptance *acceptance, enum gap gap, double *scratch)
 {
     const struct roster *roster = acceptance->roster;
-    double least = gaps_least(acceptance);
     size_t count = 0;
     for (int h = 0; h < roster->host_count; h++)
         if (!isnan(gap_seconds(roster, h, gap)))
             scratch[count++] = gap_seconds(roster, h, gap);
+    double least = gaps_least(acceptance, count);
     struct reason reason = gaps_limit(scratch, count, least, GAPS * (double)roster->host_count,
-                                      ALARMS_EACH * acceptance->asked->false_alarms);
+                                      ALARMS_GAPS * acceptance->asked->false_alarms);
     if (count == 0 || (count == 1 && gap == GAP_STOPPED)) /* it is compared with nothing */
         return;
     if (gap == GAP_UNHEARD && root_gaps_find(acceptance, reason.median, least, (int)count))
@@ -220,47 +217,72 @@ void gaps_judge(struct acceptance *acceptance)
  */
 #define DOUBLES_LEAST 100 /* packets of a host, above the fleet's median */
 
-/* What the counters of a host itself grew by. */
-static double tcp_growth(const struct acceptance *acceptance, int host, const char *counter)
+/* What each host's counters of TCP grew by, in all stages. */
+struct tcp_growth {
+    double resent, sent_twice, came_twice; /* packets */
+};
+
+static void tcp_growth_add(struct tcp_growth *growth, const struct counter *counter)
 {
-    double sum = 0;
-    for (int i = 0; i < acceptance->growth.count; i++) {
-        const struct counter_growth *growth = &acceptance->growth.items[i];
-        const struct counter_list *list = &growth->device.counters;
-        for (int c = 0; growth->host == host && c < list->count; c++)
-            if (strcmp(list->counters[c].name, counter) == 0)
-                sum += (double)list->counters[c].value;
-    }
-    return sum;
+    double value = (double)counter->value;
+    if (strcmp(counter->name, TCP_COUNTER TCP_RESENT) == 0)
+        growth->resent += value;
+    else if (strcmp(counter->name, TCP_COUNTER TCP_SENT_TWICE) == 0)
+        growth->sent_twice += value;
+    else if (strcmp(counter->name, TCP_COUNTER TCP_CAME_TWICE) == 0)
+        growth->came_twice += value;
 }
 
-/* What it sent again may come twice, too. */
-static double doubles_of(const struct acceptance *acceptance, int host, bool sent)
+/* Of each host an array, and in *surplus how many packets of all hosts came twice that none of them had
+ * sent again. */
+static struct tcp_growth *tcp_growths(const struct acceptance *acceptance, double *surplus)
 {
-    double resent = tcp_growth(acceptance, host, TCP_COUNTER TCP_RESENT);
-    return sent ? fmax(tcp_growth(acceptance, host, TCP_COUNTER TCP_SENT_TWICE) - resent, 0)
-                : tcp_growth(acceptance, host, TCP_COUNTER TCP_CAME_TWICE);
+    int hosts = acceptance->roster->host_count;
+    struct tcp_growth *growths = new_array((size_t)hosts, sizeof *growths);
+    for (int i = 0; i < acceptance->growth.count; i++) {
+        const struct counter_growth *growth = &acceptance->growth.items[i];
+        for (int c = 0; c < growth->device.counters.count; c++)
+            tcp_growth_add(&growths[growth->host], &growth->device.counters.counters[c]);
+    }
+    *surplus = 0;
+    for (int h = 0; h < hosts; h++)
+        *surplus += growths[h].sent_twice - growths[h].resent;
+    return growths;
+}
+
+/* A packet that came twice to a host may have been sent again by any other. */
+static double doubles_of(const struct tcp_growth *growth, double surplus, bool sent)
+{
+    double count = sent ? growth->sent_twice - growth->resent : fmin(growth->came_twice, surplus);
+    return fmax(count, 0);
+}
+
+static void doubles_find(struct acceptance *acceptance, int host, bool sent, double count,
+                         double median)
+{
+    stage_finds(
+        acceptance, last_stage(acceptance), FOUND_DOUBLED, host, HEALTH_SUSPECT, STATUS_SLOW,
+        "%s: %.0f of the packets %s twice, and were not sent again (the fleet's median: "
+        "%.0f): a switch or bridge on its way doubles them",
+        acceptance->labels[host], count, sent ? "that it sent came" : "for it came", median);
 }
 
 void doubles_judge(struct acceptance *acceptance)
 {
     size_t hosts = (size_t)acceptance->roster->host_count;
-    double *counts = new_array(hosts, sizeof *counts);
+    double surplus, *counts = new_array(hosts, sizeof *counts);
+    struct tcp_growth *growths = tcp_growths(acceptance, &surplus);
     for (int sent = 0; sent < 2 && hosts >= HOSTS_COMPARED; sent++) {
         for (size_t h = 0; h < hosts; h++)
-            counts[h] = doubles_of(acceptance, (int)h, sent);
+            counts[h] = doubles_of(&growths[h], surplus, sent);
         struct reason limit = gaps_limit(counts, hosts, DOUBLES_LEAST, 2 * (double)hosts,
-                                         ALARMS_EACH * acceptance->asked->false_alarms);
+                                         ALARMS_DOUBLES * acceptance->asked->false_alarms);
         for (size_t h = 0; h < hosts; h++) {
-            double count = doubles_of(acceptance, (int)h, sent);
+            double count = doubles_of(&growths[h], surplus, sent);
             if (count > limit.threshold)
-                stage_finds(acceptance, last_stage(acceptance), FOUND_DOUBLED, (int)h,
-                            HEALTH_SUSPECT, STATUS_SLOW,
-                            "%s: %.0f of the packets %s twice, and were not sent again (the "
-                            "fleet's median: %.0f): a switch or bridge on its way doubles them",
-                            acceptance->labels[h], count,
-                            sent ? "that it sent came" : "for it came", limit.median);
+                doubles_find(acceptance, (int)h, sent, count, limit.median);
         }
     }
+    free(growths);
     free(counts);
 }

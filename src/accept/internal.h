@@ -182,8 +182,9 @@ void gaps_judge(struct acceptance *acceptance);
 /* Likewise: the hosts whose packets arrive twice, or at which they do. */
 void doubles_judge(struct acceptance *acceptance);
 
-/* Seconds in all that a host must stand still for longer than the fleet's median to be found. */
-double gaps_least(const struct acceptance *acceptance);
+/* Seconds in all that a host must stand still for longer than the fleet's median to be found, where so
+ * many hosts are compared: of hosts that do not hear rank 0, one less than there are. */
+double gaps_least(const struct acceptance *acceptance, size_t compared);
 
 /* ---- Pairs of hosts, measured at the same time: pairs_stage.c ---- */
 
@@ -205,7 +206,8 @@ enum status pair_jobs_run(struct pair_jobs *jobs, enum accept_stage stage,
 void pair_job_take(struct pair_jobs *jobs, const struct trials *trials, int job, int rail,
                    const struct host_pair *pair, bool second);
 
-/* Measures so many rounds of other pairs of good hosts, for isolate_again(). */
+/* Measures so many rounds of other pairs of good hosts, for isolate_again(); of few hosts, as many as
+ * their spread needs. */
 enum status pairs_once_more(struct acceptance *acceptance, int rounds);
 
 /* The readings of the last stage pairs; NULL: there are none. */

@@ -40,6 +40,13 @@ static int untried_count(const struct fleet_faults *faults)
     return count;
 }
 
+/* Are messages moved by the kernel? A latency of its TCP is one of schedulers: a busy CPU may
+ * double it, and take a part of a bandwidth. */
+static bool is_by_kernel(const struct fleet *fleet)
+{
+    return fleet_median(fleet, METRIC_LATENCY) > KERNEL_LATENCY;
+}
+
 /* ---- Do small messages pass, and large ones not? ---- */
 
 #define SIZES_LEAST   256  /* bytes of a message */
@@ -47,6 +54,8 @@ static int untried_count(const struct fleet_faults *faults)
 #define SIZES_STEP    64
 #define SIZES_STALL   2.0 /* seconds without progress */
 #define SIZES_SECONDS 12.0
+#define SIZES_AGAIN   20 /* iterations, of the second try */
+#define SIZES_FAULTS  4  /* of a stage, that are tried: each takes some 10 seconds */
 
 /* The sizes of messages between which those that pass end; `stuck` 0: all pass, or none does. */
 struct sizes {
@@ -55,7 +64,7 @@ struct sizes {
 
 /* One job, from `first` to `last`. A job that hangs has a line for each size before. */
 static enum status sizes_try(struct acceptance *acceptance, int from, int to,
-                             const struct sizes *range, struct sizes *found)
+                             const struct sizes *range, int iterations, struct sizes *found)
 {
     struct trials trials;
     const struct fleet_host *hosts = acceptance->roster->hosts;
@@ -63,9 +72,10 @@ static enum status sizes_try(struct acceptance *acceptance, int from, int to,
     size_t index, passes = 0;
     const json_t *line;
     trials_open(&trials, acceptance, STAGE_ISOLATE);
+    trials.aside = true;
     trials_add(&trials, agents, 2,
-               "sendrecv -a uni -b %zu -e %zu -i %d -n 1 -w 0 -c 0 --timeout %g", range->passes,
-               range->stuck, SIZES_STEP, SIZES_STALL);
+               "sendrecv -a uni -b %zu -e %zu -i %d -n %d -w 0 -c 0 --timeout %g", range->passes,
+               range->stuck, SIZES_STEP, iterations, SIZES_STALL);
     enum status status = trials_run(&trials, SIZES_SECONDS);
     const struct trial *trial = &trials.outcomes[0];
     json_array_foreach(json_object_get(trial->document, "results"), index, line)
@@ -78,29 +88,32 @@ static enum status sizes_try(struct acceptance *acceptance, int from, int to,
     return status;
 }
 
-/* The sizes at which a job hangs twice. */
+/* The sizes at which a job hangs twice, and below which many messages pass. */
 static enum status sizes_find(struct acceptance *acceptance, int from, int to, struct sizes *found)
 {
     static const struct sizes all = {.passes = SIZES_LEAST, .stuck = SIZES_MOST};
     struct sizes first, second = {0};
     *found = second;
-    TRY(sizes_try(acceptance, from, to, &all, &first));
+    TRY(sizes_try(acceptance, from, to, &all, 1, &first));
     if (first.stuck > 0)
-        TRY(sizes_try(acceptance, from, to, &first, &second));
+        TRY(sizes_try(acceptance, from, to, &first, SIZES_AGAIN, &second));
     if (second.stuck == first.stuck)
         *found = second;
     return STATUS_OK;
 }
 
-/* Adds to a measurement that did not end why it did not, if it was the size of packets. */
+/* Adds to a measurement that did not end why it did not, if it was the size of packets: of a kernel's TCP,
+ * which sends a message as packets of its own size. */
 static enum status sizes_explain(struct acceptance *acceptance, const struct fleet_fault *fault,
                                  struct text *text, enum found_kind *kind)
 {
     const struct suspect *worst = fault->worst;
     int peer = fault->peer >= 0 ? fault->peer : worst->partner_count > 0 ? worst->partners[0] : -1;
     const int ways[2][2] = {{fault->host, peer}, {peer, fault->host}};
-    if (worst->outcome != READING_LATE || peer < 0)
+    if (worst->outcome != READING_LATE || peer < 0 || !is_by_kernel(acceptance->fleet) ||
+        acceptance->sized >= SIZES_FAULTS || stage_left(acceptance) < 2 * SIZES_SECONDS)
         return STATUS_OK;
+    acceptance->sized++;
     for (int way = 0; way < 2; way++) {
         struct sizes sizes;
         TRY(sizes_find(acceptance, ways[way][0], ways[way][1], &sizes));
@@ -230,13 +243,6 @@ static enum status fleet_faults_report(struct acceptance *acceptance, enum accep
     return STATUS_OK;
 }
 
-/* Are messages moved by the kernel? A latency of its TCP is one of schedulers: a busy CPU may
- * double it, and take a part of a bandwidth. */
-static bool is_by_kernel(const struct fleet *fleet)
-{
-    return fleet_median(fleet, METRIC_LATENCY) > KERNEL_LATENCY;
-}
-
 /* No host is the cause, since all have it. One connection of a kernel's TCP need not
  * fill its link. */
 static void notes_report(struct acceptance *acceptance, enum accept_stage stage,
@@ -315,13 +321,15 @@ static enum status isolate_report(struct acceptance *acceptance, enum accept_sta
 }
 
 /* The spread of a few hosts says little. */
-static struct references references_find(const struct acceptance *acceptance)
+static struct references references_find(const struct acceptance *acceptance,
+                                         enum accept_stage stage)
 {
     const struct fleet *fleet = acceptance->fleet;
     struct references references = references_default();
     double *alone = &references.floor[METRIC_ALONE], *both = &references.floor[METRIC_BOTH];
     references.rates = acceptance->rails.rates;
-    references.alarms = ALARMS_PAIRS * acceptance->asked->false_alarms;
+    double share = stage == STAGE_ALL ? ALARMS_AGAIN : ALARMS_PAIRS;
+    references.alarms = share * acceptance->asked->false_alarms;
     if (is_by_kernel(fleet)) {
         references.floor[METRIC_LATENCY] = KERNEL_FLOOR;
         *alone = *both = KERNEL_SHARE;
@@ -340,14 +348,16 @@ static enum status suspects_judge(struct acceptance *acceptance, enum accept_sta
 {
     size_t count;
     const struct reading *readings = pair_readings(acceptance, &count);
-    struct references references = references_find(acceptance);
+    struct references references = references_find(acceptance, stage);
     references.earlier = earlier->items;
     references.earlier_count = (size_t)earlier->count;
     struct isolation *isolation =
         isolation_create(acceptance->fleet, &references, readings, count, acceptance->seed);
     int suspects = isolation->count, rounds = 0;
-    if (stage != STAGE_ALL)
+    if (stage == STAGE_ISOLATE) {
         acceptance->sensitivity = limits_sensitivity(isolation->limits);
+        acceptance->isolated = true;
+    }
     enum status status =
         stage != STAGE_PAIRS ? isolate_rounds(acceptance, isolation, result, &rounds) : STATUS_OK;
     if (status == STATUS_OK)

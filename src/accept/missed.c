@@ -18,9 +18,9 @@ struct missed missed_by(const struct acceptance *acceptance)
                             .loss = INFINITY};
     const struct sensitivity *least = &acceptance->sensitivity;
     double seconds = clock_seconds() - acceptance->began;
-    missed.standstill = gaps_least(acceptance);
+    missed.standstill = gaps_least(acceptance, (size_t)acceptance->roster->host_count - 1);
     missed.interval = seconds / INTERVALS_SURE;
-    if (!acceptance->fleet)
+    if (!acceptance->isolated)
         return missed;
     missed.host_bandwidth = fmax(least->host[METRIC_ALONE], least->host[METRIC_BOTH]);
     missed.link_bandwidth = fmax(least->link[METRIC_ALONE], least->link[METRIC_BOTH]);
@@ -31,7 +31,9 @@ struct missed missed_by(const struct acceptance *acceptance)
 
 void missed_put(const struct missed *missed, struct text *text)
 {
-    if (isfinite(missed->host_bandwidth))
+    if (isinf(missed->host_bandwidth))
+        text_add(text, "all slow hosts and links, which were not measured and tried again, ");
+    else
         text_add(text, "hosts that are slower by less than %.0f%%, links by less than %.0f%%, ",
                  100 * missed->host_bandwidth, 100 * missed->link_bandwidth);
     if (isfinite(missed->latency))
@@ -39,7 +41,7 @@ void missed_put(const struct missed *missed, struct text *text)
     if (isfinite(missed->loss))
         text_add(text, "links that lose less than %.2g%% of the packets, ", missed->loss);
     text_add(text,
-             "hosts that stand still for less than %.2f s in all, and what happens less often than "
-             "once in %.0f s",
+             "hosts that stand still for less than %.2f s in all, and carriers that are lost or "
+             "errors that are counted less often than once in %.0f s",
              missed->standstill, missed->interval);
 }

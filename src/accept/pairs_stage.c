@@ -509,15 +509,17 @@ static enum status rounds_run(struct pairing *pairing, struct stage_result *resu
 
 enum status pairs_once_more(struct acceptance *acceptance, int rounds)
 {
-    int hosts = acceptance->roster->host_count, most = rounds_all(hosts);
+    int hosts = acceptance->roster->host_count;
     struct pair_jobs jobs = {.acceptance = acceptance};
-    struct rounds *plan = rounds_plan(hosts, rounds < most ? rounds : most, acceptance->seed + 1);
+    if (rounds_enough(hosts) > rounds_all(hosts))
+        rounds = rounds_enough(hosts);
+    struct rounds *plan = rounds_plan(hosts, rounds, acceptance->seed + 1);
     bool *present = stage_memory(acceptance, (size_t)hosts, sizeof *present);
     struct host_pair *pairs = stage_memory(acceptance, (size_t)hosts, sizeof *pairs);
     int *good = stage_memory(acceptance, (size_t)hosts, sizeof *good);
     struct turns turns = {0};
     enum status status = STATUS_OK;
-    for (int r = 0; r < rounds && r < most && status == STATUS_OK; r++) {
+    for (int r = 0; r < rounds && status == STATUS_OK; r++) {
         if (!turn_fits(&turns, acceptance))
             break;
         memset(present, 0, (size_t)hosts * sizeof *present);
@@ -644,7 +646,7 @@ static void fleet_learn(struct acceptance *acceptance, const struct reading *rea
     int *side = stage_memory(acceptance, (size_t)config.hosts, sizeof *side);
     acceptance->fleet = fleet_create(&config, readings, count);
     if (acceptance->leaves.count > 0 ||
-        !cut_find(acceptance->fleet, readings, count, ALARMS_EACH * acceptance->asked->false_alarms,
+        !cut_find(acceptance->fleet, readings, count, ALARMS_CUT * acceptance->asked->false_alarms,
                   acceptance->seed, side))
         return;
     parts_take(acceptance, side);

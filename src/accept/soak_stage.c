@@ -186,7 +186,7 @@ static void series_judge(struct soak *soak, const struct soak_series *series, st
         .less_is_better = series->less_is_better,
         .floor = series->less_is_better ? FLOOR_LATENCY : FLOOR_BANDWIDTH,
         .judged = (double)soak->hosts * soak->series.count,
-        .alarms = ALARMS_EACH * soak->acceptance->asked->false_alarms,
+        .alarms = ALARMS_DRIFT * soak->acceptance->asked->false_alarms,
         .rotations = soak->rotations,
         .hosts = soak->hosts,
         .values = series->values,

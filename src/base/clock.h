@@ -15,18 +15,18 @@ static inline uint64_t clock_ns(void)
 }
 
 /* The same clock as of the last tick of the kernel's timer, up to 10 ms ago: costs less to read. */
+static inline uint64_t clock_coarse_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
 /* Since 1970, as this host's clock has it. */
 static inline uint64_t clock_of_day_ns(void)
 {
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
-static inline uint64_t clock_coarse_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 

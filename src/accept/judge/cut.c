@@ -12,7 +12,8 @@
 #define CUT_LEAST     0.2 /* excess of the pairs across over those inside */
 #define TURNS         60  /* of the power iteration */
 #define MOVES_MOST    64  /* of single hosts: the vector leaves few on the wrong side */
-#define SHUFFLES_MOST 999 /* of which none may look like a cut */
+#define SHUFFLES_MOST 1999 /* of which none may look like a cut, */
+#define CUT_SURE      6 /* or so many deviations: shuffles of few pairs often are the cut itself */
 #define METRICS_TRIED 2
 
 /* A pair of hosts: its bandwidth, in both directions, beyond what its slower host explains. */
@@ -185,6 +186,17 @@ static double median_difference(struct cutting *c)
     return across - (here > there || isnan(here) ? here : there);
 }
 
+/* The deviation of pairs from the median of their kind. */
+static double kind_deviation(struct cutting *c)
+{
+    double medians[EDGE_ACROSS + 1];
+    for (int k = 0; k <= EDGE_ACROSS; k++)
+        medians[k] = kind_median(c, (enum edge_kind)k);
+    for (size_t i = 0; i < c->count; i++)
+        c->scratch[i] = c->edges[i].excess - medians[kind_of(c, &c->edges[i])];
+    return spread_of(c->scratch, c->count).deviation;
+}
+
 /* The same of the means, of both parts together. */
 static double mean_difference(const struct cutting *c)
 {
@@ -228,6 +240,8 @@ static void edges_shuffle(struct cutting *c, uint64_t *random)
 static bool is_by_chance(struct cutting *c, double alarms, uint64_t *random)
 {
     double difference = mean_difference(c);
+    if (median_difference(c) >= CUT_SURE * kind_deviation(c))
+        return false;
     double shuffles = fmin(METRICS_TRIED / alarms - 1, SHUFFLES_MOST);
     for (int turn = 0; turn < shuffles; turn++) {
         edges_shuffle(c, random);

@@ -17,7 +17,7 @@
 #define NORMAL_MAD   1.4826 /* as in base/stats/stats.h */
 #define SLOW_LEAST   0.25   /* excess above the better hosts (22%): less leaves a level as it is; */
 #define SLOW_LOSS    1.0    /* of a loss: 0.17% of the packets above none */
-#define SLOW_TURNS   8      /* more than the sets of slow hosts ever took */
+#define SLOW_TURNS   8
 
 int fleet_find(const struct fleet *fleet, enum metric metric, int rail, enum direction direction)
 {
@@ -358,14 +358,15 @@ static void bests_find(struct fleet *fleet, const struct reading *readings, size
  * readings, which tell the hosts that are slow with all. */
 static void levels_settle(struct fleet *fleet, const struct reading *readings, size_t count)
 {
+    bool changed = true;
     cells_reserve(fleet, readings, count);
-    for (int turn = 0; turn < SLOW_TURNS; turn++) {
+    for (int turn = 0; turn <= SLOW_TURNS && changed; turn++) {
         references_find(fleet, readings, count);
         partners_count(fleet, readings, count);
         cells_fill(fleet, readings, count);
         levels_find(fleet, turn == 0);
-        if (!slow_find(fleet) && turn > 0)
-            return;
+        if (turn < SLOW_TURNS) /* the last levels are those without the last slow hosts */
+            changed = slow_find(fleet) || turn == 0;
     }
 }
 

@@ -63,9 +63,9 @@ bool limits_exceeds(const struct limits *limits, int series, int host);
 
 /* The share of healthy readings that are beyond the limit of their cell, or beyond their own: how
  * often noise looks like a fault. From s of n it estimates (s + 1) / (n + 2) (Laplace's rule of
- * succession), so that none is 0. `beyond`: limits->beyond or beyond_reading, without the readings
- * of the suspect in question. */
-double limits_share(const struct limits *limits, double beyond);
+ * succession), so that none is 0. `beyond`: limits->beyond or beyond_reading, and `healthy`: of so many,
+ * both without the readings of the suspect in question. */
+double limits_share(double beyond, double healthy);
 
 /* The complaint that a suspect is merged by. */
 enum complaint suspect_complaint(const struct isolation *isolation, const struct suspect *suspect);

@@ -579,12 +579,16 @@ static void suspect_judge(const struct isolation *isolation, struct suspect *sus
                                                      : SUSPECT_OPEN;
         return;
     }
-    double beyond = isolation->limits->beyond - isolation->limits->beyond_of[host];
-    double alarms_most = isolation->limits->references.alarms;
-    if (peer >= 0)
-        beyond = isolation->limits->beyond_reading - slow_readings(isolation, host, peer) -
+    const struct limits *limits = isolation->limits;
+    double beyond = limits->beyond - limits->beyond_of[host],
+           alarms_most = limits->references.alarms;
+    double healthy = limits->healthy - limits->healthy_of[host];
+    if (peer >= 0) {
+        beyond = limits->beyond_reading - slow_readings(isolation, host, peer) -
                  slow_readings(isolation, peer, host);
-    double share = limits_share(isolation->limits, beyond);
+        healthy = limits->healthy;
+    }
+    double share = limits_share(beyond, healthy);
     double alarms = isolation->slow * binomial_tail(suspect->tries, suspect->hits, share);
     if (is_seen_enough(suspect) && alarms <= alarms_most / suspect->tries_most)
         suspect->state = SUSPECT_CONFIRMED;

@@ -80,14 +80,19 @@ enum reading_outcome reading_outcome(const struct reading *reading);
 /* ---- Error rates.
  *
  * Of runs on healthy fleets, a share of FALSE_ALARMS at most blames a host or a link for noise, or
- * what --false-alarms asks. Judgements share it (Bonferroni's inequality): suspects of pairs, numbers of
- * hosts by themselves, cuts, standstills, and drifts. Each takes its share as `alarms`, and divides it
- * among all that it judges.
+ * what --false-alarms asks. Judgements share it (Bonferroni's inequality); each takes its share as
+ * `alarms`, and divides it among all that it judges. Each rotation of a soak has it anew: a host that
+ * one rotation alone finds slow is a suspect.
  * ---- */
 
 #define FALSE_ALARMS 0.01
-#define ALARMS_PAIRS 0.6 /* of them, of suspects of pairs, which are the most */
-#define ALARMS_EACH  0.1 /* of each of the other four */
+#define ALARMS_PAIRS   0.4 /* of suspects of pairs, which are the most, */
+#define ALARMS_AGAIN   0.1 /* and of those of `all`; */
+#define ALARMS_LOOKS   0.1 /* of the numbers of hosts by themselves, in self and in node each; */
+#define ALARMS_CUT     0.1
+#define ALARMS_GAPS    0.1 /* of standstills */
+#define ALARMS_DOUBLES 0.05
+#define ALARMS_DRIFT   0.05
 
 /* ---- A fleet as its pairs showed it: how good each host is in each series.
  *
@@ -188,8 +193,9 @@ double fleet_level(const struct fleet *fleet, int series, int host);
  * spectral method of Donath and Hoffman, "Lower bounds for the partitioning of graphs", 1973),
  * improved by moving single hosts. They count if the median across is slower than that inside each
  * part by 0.2 (18%), and if the same search finds no such mean difference after the values of all pairs
- * were shuffled, in any of 2 / alarms - 1 times, 999 at most (a permutation test: Fisher, "The Design
- * of Experiments", 1935), for each of two metrics. Each part has 3 hosts at least: two
+ * were shuffled, in any of 2 / alarms - 1 times, 1,999 at most (a permutation test: Fisher, "The Design
+ * of Experiments", 1935), for each of two metrics, or if it is 6 times the deviation of the pairs of
+ * one kind: of the few shuffles of 6 hosts one in 500 is the cut itself. Each part has 3 hosts at least: two
  * slow hosts look like a part of two.
  * ---- */
 
@@ -272,7 +278,7 @@ struct limits {
     double factor, reading_factor;          /* spread_factor() of levels and of readings */
     double packets;                         /* of a reading of losses, their median; 0: none */
     double healthy, beyond, beyond_reading; /* readings, and those beyond their limits */
-    double *beyond_of;                      /* of each host's readings, those of `beyond` */
+    double *beyond_of, *healthy_of;         /* of each host's readings, those of both */
     double *scratch;                        /* as many as hosts, rails and readings */
     struct fleet_note *notes;
     int note_count;
@@ -286,7 +292,7 @@ struct limits {
  *
  * A loss makes a reading only from LOST_LEAST packets on (accept/pairs_stage.c), which a lower rate may not
  * reach: with n packets in a reading, LOST_SURE / n of them, since a Poisson variable with that mean is
- * below 3 in one of 20 cases. */
+ * below 3 in one of 20 cases. That is of one reading; to be confirmed, a loss must be seen again. */
 #define LOST_LEAST 3
 #define LOST_SURE  6.3
 

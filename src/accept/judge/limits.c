@@ -37,9 +37,9 @@ bool limits_exceeds(const struct limits *limits, int series, int host)
     return fleet_level(limits->fleet, series, host) > limits_cell(limits, series, host).excess;
 }
 
-double limits_share(const struct limits *limits, double beyond)
+double limits_share(double beyond, double healthy)
 {
-    return (fmax(beyond, 0) + 1) / (limits->healthy + 2);
+    return (fmax(beyond, 0) + 1) / (healthy + 2);
 }
 
 static double median_value(const struct limits *limits, int series)
@@ -229,6 +229,8 @@ static void beyond_count(struct limits *limits, const struct reading *readings, 
         double excess = fleet_excess(limits->fleet, r);
         bool beyond = excess > limits_cell(limits, fleet_from(limits->fleet, r), r->from).excess;
         limits->healthy++;
+        limits->healthy_of[r->from]++;
+        limits->healthy_of[r->to]++;
         limits->beyond += beyond;
         limits->beyond_of[r->from] += beyond;
         limits->beyond_of[r->to] += beyond;
@@ -298,6 +300,7 @@ struct limits *limits_create(const struct fleet *fleet, const struct references 
         .cell = arena_new(memory, series * hosts, sizeof *limits->cell),
         .series = arena_new(memory, series, sizeof *limits->series),
         .beyond_of = arena_new(memory, hosts, sizeof *limits->beyond_of),
+        .healthy_of = arena_new(memory, hosts, sizeof *limits->healthy_of),
         .scratch = arena_new(memory, count + hosts + (size_t)fleet->config.rails, sizeof(double)),
         .notes = arena_new(memory, series * NOTES_MOST, sizeof *limits->notes)};
     for (size_t c = 0; c < series * hosts; c++)

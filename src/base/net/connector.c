@@ -7,8 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A network that lets large packets vanish is told by what moves data, not by the loss of a rank: such
- * packets pass (RFC 8899, "Packetization Layer Path MTU Discovery", 2020: BASE_PLPMTU). */
+/* A network in which large packets vanish is told by the connections that move data, not by the loss of a
+ * rank: IPv6 asks 1,280 bytes of each link (RFC 8200), so segments of this size pass. */
 #define CALL_SEGMENT 1200 /* bytes */
 
 static void call_hang_up(struct connector *call)

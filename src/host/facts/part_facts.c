@@ -5,9 +5,11 @@
 
 #include <ctype.h>
 #include <limits.h>
+#include <net/if_arp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/list.h"
 #include "base/text.h"
@@ -127,6 +129,21 @@ static bool is_nic(struct fact_look *look, const char *bus)
     return is;
 }
 
+/* Of those without hardware, what carries packets of Ethernet, and joins no others: a bridge or a tunnel may
+ * be there on some hosts alone. */
+static bool interface_is_compared(const struct fact_look *look, const char *netdev)
+{
+    char bridge[SYSFS_PATH_MOST], tunnel[SYSFS_PATH_MOST];
+    uint64_t type = 0, carrier = 0;
+    snprintf(bridge, sizeof bridge, "%s/class/net/%s/bridge", look->sysfs, netdev);
+    snprintf(tunnel, sizeof tunnel, "%s/class/net/%s/tun_flags", look->sysfs, netdev);
+    sysfs_number(&type, "%s/class/net/%s/type", look->sysfs, netdev);
+    sysfs_number(&carrier, "%s/class/net/%s/carrier", look->sysfs, netdev);
+    return interface_is_hardware(look->sysfs, netdev) ||
+           (type == ARPHRD_ETHER && carrier == 1 && access(bridge, F_OK) != 0 &&
+            access(tunnel, F_OK) != 0);
+}
+
 static void interface_add(struct fact_look *look, const char *netdev)
 {
     char text[VALUE_TEXT_MOST], path[SYSFS_PATH_MOST], real[PATH_MAX], bus[BUS_MOST];
@@ -162,7 +179,8 @@ void interface_facts(struct fact_look *look)
     char **names;
     int count = interfaces_find(look->sysfs, &names);
     for (int i = 0; i < count; i++)
-        interface_add(look, names[i]);
+        if (interface_is_compared(look, names[i]))
+            interface_add(look, names[i]);
     sysfs_names_free(names, count);
 }
 
