@@ -75,7 +75,7 @@ count = 0
 for name, words in re.findall(r"^  (?:-., |    )--([a-z-]+)((?:.*\n)(?:^ {20,}.*\n)*)", text, re.M):
     item = re.search(r"^\.It Fl (?:. Ar \S+ , Fl |v , Fl |h , Fl )?-%s\b.*\n((?:(?!\.It Fl|\.El|\.Bl).*\n)*)" % name, page, re.M)
     default = re.search(r"\(([^()]*)\)\s*$", words)
-    wanted = re.search(r"^Default: ([^,.;\n]*)", item.group(1), re.M) if item else None
+    wanted = re.search(r"^Default: ((?:[^,.;\n]|\.(?=\d))*)", item.group(1), re.M) if item else None
     if not item:
         print(f"--{name} is not in the page")
     elif bool(default) != bool(wanted):
