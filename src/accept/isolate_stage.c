@@ -7,7 +7,7 @@
 #include <string.h>
 
 #define KERNEL_LATENCY  10.0 /* us: no NIC that is spoken to from user space is slower */
-#define KERNEL_FLOOR    1.0
+#define KERNEL_FLOOR    3.0
 #define KERNEL_SHARE    0.1 /* of a bandwidth */
 #define FEW_HOSTS       8
 #define FEW_SHARE       0.15
@@ -41,7 +41,7 @@ static int untried_count(const struct fleet_faults *faults)
 }
 
 /* Are messages moved by the kernel? A latency of its TCP is one of schedulers: a busy CPU may
- * double it, and take a part of a bandwidth. */
+ * make it three times as long, and take a part of a bandwidth. */
 static bool is_by_kernel(const struct fleet *fleet)
 {
     return fleet_median(fleet, METRIC_LATENCY) > KERNEL_LATENCY;

@@ -68,6 +68,7 @@ struct seeded {
 struct simulated {
     int hosts, rails, fault_count;
     bool quiet;          /* no noise */
+    double modes;        /* half of the latencies are so many times as long; 0: none */
     const int *switches; /* of each host: those of one switch have half the latency; NULL */
     int leaves;          /* the host that is gone after the pairs, -1: none */
     struct seeded faults[FAULTS_MOST];
@@ -237,6 +238,8 @@ static inline bool simulated_read(struct simulated *f, struct reading r)
         factor /= fmax(f->bias[r.from][2], f->bias[r.to][2]);
     else
         factor *= fmin(f->bias[r.from][0], f->bias[r.to][1]);
+    if (r.metric == METRIC_LATENCY && f->modes > 0 && random_below(&f->random, 2))
+        factor /= f->modes;
     double slowed = 1;
     const int ends[] = {r.from, r.to};
     for (int e = 0; e < 2; e++) {

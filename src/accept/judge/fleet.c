@@ -325,12 +325,14 @@ static double slow_level(struct fleet *fleet, int series)
     return INFINITY;
 }
 
-/* True: other hosts are slow than before. */
+/* True: other hosts are slow than before. Latencies of a kernel have two modes, by which cores its
+ * threads run on: where half of a few readings are in each, no host is slow. */
 static bool slow_find(struct fleet *fleet)
 {
     bool changed = false;
     for (int s = 0; s < fleet->series_count; s++) {
-        double least = slow_level(fleet, s);
+        bool latency = fleet->series[s].metric == METRIC_LATENCY;
+        double least = latency ? INFINITY : slow_level(fleet, s);
         for (int h = 0; h < fleet->config.hosts; h++) {
             bool slow = least < INFINITY && fleet_level(fleet, s, h) >= least;
             changed |= slow != fleet->slow[cell_of(fleet, s, h)];
@@ -377,14 +379,14 @@ static void levels_settle(struct fleet *fleet, const struct reading *readings, s
  * levels of a small fleet. The reading that is the level itself says nothing, and is left out; so
  * are cells of two readings, where one faulty host of 3 would decide.
  */
-static double levels_noise(struct fleet *fleet, int series)
+static double cells_noise(struct fleet *fleet, int series, bool slow)
 {
     size_t count = 0, cells = 0;
     for (int h = 0; h < fleet->config.hosts; h++) {
         int c = cell_of(fleet, series, h);
         size_t size = bins_size(&fleet->cells, c);
         const double *excess = bins_of(&fleet->cells, c);
-        if (size < NOISE_LEAST || !isfinite(fleet->level[c]) || fleet->slow[c])
+        if (size < NOISE_LEAST || !isfinite(fleet->level[c]) || fleet->slow[c] != slow)
             continue;
         cells++;
         for (size_t i = 0; i < size; i++)
@@ -395,6 +397,13 @@ static double levels_noise(struct fleet *fleet, int series)
         return 0;
     double each = (double)count / (double)cells + 1; /* readings of a cell, about */
     return MEDIAN_ERROR * NORMAL_MAD * median_of(fleet->scratch, count) / sqrt(each);
+}
+
+/* Of two good hosts of four each has too few readings with the other: then that of the slow ones. */
+static double levels_noise(struct fleet *fleet, int series)
+{
+    double noise = cells_noise(fleet, series, false);
+    return noise > 0 ? noise : cells_noise(fleet, series, true);
 }
 
 static void spreads_find(struct fleet *fleet)

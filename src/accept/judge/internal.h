@@ -63,7 +63,7 @@ bool limits_exceeds(const struct limits *limits, int series, int host);
 
 /* The share of healthy readings that are beyond the limit of their cell, or beyond their own: how
  * often noise looks like a fault. From s of n it estimates (s + 1) / (n + 2) (Laplace's rule of
- * succession), so that none is 0. `beyond`: limits->beyond or beyond_reading, and `healthy`: of so many,
+ * succession), so that none is 0. `beyond`: of `healthy` readings of struct healthy_readings,
  * both without the readings of the suspect in question. */
 double limits_share(double beyond, double healthy);
 

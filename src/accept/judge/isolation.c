@@ -580,15 +580,17 @@ static void suspect_judge(const struct isolation *isolation, struct suspect *sus
         return;
     }
     const struct limits *limits = isolation->limits;
-    double beyond = limits->beyond - limits->beyond_of[host],
-           alarms_most = limits->references.alarms;
-    double healthy = limits->healthy - limits->healthy_of[host];
+    enum metric metric = isolation->fleet->series[suspect->series].metric;
+    const struct healthy_readings *noise = &limits->noise[metric == METRIC_LATENCY];
+    double alarms_most = limits->references.alarms;
+    double beyond = noise->beyond - noise->beyond_of[host],
+           count = noise->count - noise->count_of[host];
     if (peer >= 0) {
-        beyond = limits->beyond_reading - slow_readings(isolation, host, peer) -
+        beyond = noise->beyond_reading - slow_readings(isolation, host, peer) -
                  slow_readings(isolation, peer, host);
-        healthy = limits->healthy;
+        count = noise->count;
     }
-    double share = limits_share(beyond, healthy);
+    double share = limits_share(beyond, count);
     double alarms = isolation->slow * binomial_tail(suspect->tries, suspect->hits, share);
     if (is_seen_enough(suspect) && alarms <= alarms_most / suspect->tries_most)
         suspect->state = SUSPECT_CONFIRMED;

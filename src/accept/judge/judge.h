@@ -111,8 +111,8 @@ enum reading_outcome reading_outcome(const struct reading *reading);
  * A cell's level is the lower median of its readings: the value in the middle, or the better of
  * two. A disturbed reading does not move it as long as as many were good.
  *
- * A reading is as bad as the worse of its two ends, so a slow partner hides what a host can do. A
- * cell is slow if its level lies above the first gap in the upper half of the sorted levels of its
+ * A bandwidth is as bad as the worse of its two ends, so a slow partner hides what a host can do. A
+ * cell (of no latency) is slow if its level lies above the first gap in the upper half of the sorted levels of its
  * series that is wider than SLOW_LEAST, and than all levels below it lie apart (Rousseeuw, "Least
  * median of squares regression", JASA 1984, takes the half of the data that lies together). Readings
  * with a slow partner are left out, and so are those of slow hosts from references and spreads;
@@ -268,6 +268,12 @@ struct excess_limit {
     enum reference reference;
 };
 
+/* How many readings are healthy, and how many of them are beyond their limits. */
+struct healthy_readings {
+    double count, beyond, beyond_reading;
+    double *count_of, *beyond_of; /* those of each host, of the first two */
+};
+
 struct limits {
     struct arena *memory; /* of all that follows */
     const struct fleet *fleet;
@@ -277,8 +283,7 @@ struct limits {
     struct series_limit *series;            /* of each */
     double factor, reading_factor;          /* spread_factor() of levels and of readings */
     double packets;                         /* of a reading of losses, their median; 0: none */
-    double healthy, beyond, beyond_reading; /* readings, and those beyond their limits */
-    double *beyond_of, *healthy_of;         /* of each host's readings, those of both */
+    struct healthy_readings noise[2];       /* [1]: of latencies, which have a noise of their own */
     double *scratch;                        /* as many as hosts, rails and readings */
     struct fleet_note *notes;
     int note_count;

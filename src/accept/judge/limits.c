@@ -228,13 +228,14 @@ static void beyond_count(struct limits *limits, const struct reading *readings, 
             continue;
         double excess = fleet_excess(limits->fleet, r);
         bool beyond = excess > limits_cell(limits, fleet_from(limits->fleet, r), r->from).excess;
-        limits->healthy++;
-        limits->healthy_of[r->from]++;
-        limits->healthy_of[r->to]++;
-        limits->beyond += beyond;
-        limits->beyond_of[r->from] += beyond;
-        limits->beyond_of[r->to] += beyond;
-        limits->beyond_reading += excess > limits_reading(limits, r).excess;
+        struct healthy_readings *noise = &limits->noise[r->metric == METRIC_LATENCY];
+        noise->count++;
+        noise->count_of[r->from]++;
+        noise->count_of[r->to]++;
+        noise->beyond += beyond;
+        noise->beyond_of[r->from] += beyond;
+        noise->beyond_of[r->to] += beyond;
+        noise->beyond_reading += excess > limits_reading(limits, r).excess;
     }
 }
 
@@ -299,12 +300,14 @@ struct limits *limits_create(const struct fleet *fleet, const struct references 
         .hosts = fleet->config.hosts,
         .cell = arena_new(memory, series * hosts, sizeof *limits->cell),
         .series = arena_new(memory, series, sizeof *limits->series),
-        .beyond_of = arena_new(memory, hosts, sizeof *limits->beyond_of),
-        .healthy_of = arena_new(memory, hosts, sizeof *limits->healthy_of),
         .scratch = arena_new(memory, count + hosts + (size_t)fleet->config.rails, sizeof(double)),
         .notes = arena_new(memory, series * NOTES_MOST, sizeof *limits->notes)};
     for (size_t c = 0; c < series * hosts; c++)
         limits->cell[c].excess = INFINITY;
+    for (int n = 0; n < 2; n++) {
+        limits->noise[n].count_of = arena_new(memory, hosts, sizeof(double));
+        limits->noise[n].beyond_of = arena_new(memory, hosts, sizeof(double));
+    }
     earlier_take(limits);
     size_t cells = 0, judged = 0;
     for (int s = 0; s < limits->fleet->series_count; s++)
