@@ -63,7 +63,8 @@ void result_find_delays(const struct member *members, struct result *result);
  * connections: three quarters may be lossy. A connection is lossy if it loses LOSS_SHARE, and
  * LOSS_PACKETS more than three times what is expected and three standard deviations (Poisson's) of
  * that. A host is named if four of five of its connections are lossy, in a direction or in both,
- * and it has two of them; it then explains them all.
+ * and they lead to two hosts; it then explains them all. To one host alone, either may be to blame:
+ * where at least two connections between two hosts are lossy, and four of five, the pair is named.
  * ---- */
 
 #define LOSS_SHARE   0.005
@@ -215,7 +216,8 @@ struct outlier_case {
     const uint64_t *durations; /* ns of each iteration */
     size_t count;
     const struct rank_summaries *summaries;
-    const struct member *members; /* by rank */
+    const struct member *members;   /* by rank */
+    const struct rank_group *group; /* the ranks whose iterations these are */
     const struct tick *tick;
 };
 

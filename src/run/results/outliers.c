@@ -34,6 +34,8 @@ static uint64_t outlier_limit(const struct outlier_case *given, uint64_t *median
 struct account {
     const struct outlier_case *given;
     uint64_t iteration, least; /* ns: of what explains it */
+    int *awaited;              /* by rank: which it waited for; -1: none */
+    int root;                  /* that all waited for, as common_root() says; -1: none */
     struct outlier *outlier;
     struct text text;
 };
@@ -46,18 +48,26 @@ static bool incident_counts(const struct account *account, const struct incident
            (kind == INCIDENT_RESENT || incident->amount >= account->least);
 }
 
-/* The next incident of this kind that counts, behind number *at of rank *rank; NULL: none does.
- * Both begin at 0. */
+/* A walk over the incidents of the ranks that took part; it begins as {0}. */
+struct incident_walk {
+    int place, at; /* of the next one: in the group, and of that rank */
+    int rank;      /* of the last one */
+};
+
+/* The next incident of this kind that counts; NULL: none does. */
 static const struct incident *incident_next(const struct account *account, enum incident_kind kind,
-                                            int *rank, int *at)
+                                            struct incident_walk *walk)
 {
-    const struct rank_summaries *summaries = account->given->summaries;
-    for (; *rank < summaries->count; (*rank)++, *at = 0)
-        while (*at < summaries->items[*rank].incident_count) {
-            const struct incident *incident = &summaries->items[*rank].incidents[(*at)++];
+    const struct outlier_case *given = account->given;
+    for (; walk->place < given->group->ranks; walk->place++, walk->at = 0) {
+        walk->rank = given->group->members[walk->place];
+        const struct rank_summary *summary = &given->summaries->items[walk->rank];
+        while (walk->at < summary->incident_count) {
+            const struct incident *incident = &summary->incidents[walk->at++];
             if (incident_counts(account, incident, kind))
                 return incident;
         }
+    }
     return NULL;
 }
 
@@ -68,13 +78,8 @@ static void put_rank(struct account *account, int rank)
 
 static void put_time(struct text *text, uint64_t ns)
 {
-    double us = (double)ns * 1e-3;
-    if (us >= 1e6)
-        text_add(text, "%.3g s", us * 1e-6);
-    else if (us >= 1e3)
-        text_add(text, "%.3g ms", us * 1e-3);
-    else
-        text_add(text, "%.3g us", us);
+    char time[TIME_TEXT_MOST];
+    text_add(text, "%s", time_text((double)ns * 1e-9, time));
 }
 
 /* Of the ranks with such an incident, *worst has most of it. Returns how many ranks they are. */
@@ -82,13 +87,14 @@ static int ranks_with(const struct account *account, enum incident_kind kind, in
                       uint64_t *most)
 {
     const struct incident *incident;
-    int rank = 0, at = 0, count = 0, last = -1;
+    struct incident_walk walk = {0};
+    int count = 0, last = -1;
     *most = 0;
-    while ((incident = incident_next(account, kind, &rank, &at))) {
-        count += rank != last;
-        last = rank;
+    while ((incident = incident_next(account, kind, &walk))) {
+        count += walk.rank != last;
+        last = walk.rank;
         if (incident->amount > *most) {
-            *worst = rank;
+            *worst = walk.rank;
             *most = incident->amount;
         }
     }
@@ -126,60 +132,6 @@ static bool explain_late(struct account *account)
     return true;
 }
 
-/* The connections that sent packets again meanwhile. */
-struct resent {
-    uint64_t packets;
-    int connections;
-    int from, to; /* the first */
-    int hosts[2]; /* those that all of them have an end at; -1: not this one */
-};
-
-static void resent_add(struct resent *resent, const struct member *members, int from, int to,
-                       uint64_t packets)
-{
-    int ends[2] = {members[from].node, members[to].node};
-    if (resent->connections++ == 0)
-        *resent =
-            (struct resent){.connections = 1, .from = from, .to = to, .hosts = {ends[0], ends[1]}};
-    for (int i = 0; i < 2; i++)
-        if (resent->hosts[i] != ends[0] && resent->hosts[i] != ends[1])
-            resent->hosts[i] = -1;
-    resent->packets += packets;
-}
-
-static bool explain_resent(struct account *account)
-{
-    const struct member *members = account->given->members;
-    const struct incident *incident;
-    struct resent resent = {.connections = 0};
-    int rank = 0, at = 0;
-    while ((incident = incident_next(account, INCIDENT_RESENT, &rank, &at)))
-        resent_add(&resent, members, rank, incident->peer, incident->amount);
-    if (resent.connections == 0)
-        return false;
-    unsigned long long packets = resent.packets;
-    struct text *text = &account->text;
-    text_add(text, "meanwhile %llu packet%s ", packets, plural((long long)packets));
-    bool a = resent.hosts[0] >= 0, b = resent.hosts[1] >= 0;
-    if (resent.connections == 1) {
-        text_add(text, "from ");
-        put_rank(account, resent.from);
-        text_add(text, " to ");
-        put_rank(account, resent.to);
-        account->outlier->rank = resent.from;
-        account->outlier->peer = resent.to;
-    } else if (a && b) {
-        text_add(text, "between hosts %s and %s", members[resent.from].host,
-                 members[resent.to].host);
-    } else if (a || b) {
-        text_add(text, "from and to host %s", members[a ? resent.from : resent.to].host);
-    } else {
-        text_add(text, "of %d connections", resent.connections);
-    }
-    text_add(text, " %s sent again", packets == 1 ? "was" : "were");
-    return true;
-}
-
 /* The end of the way from rank to rank that begins at `rank`, where each waits for the next; of two
  * that wait for each other the lower one; -1: a larger circle. */
 static int wait_root(const int *awaited, int ranks, int rank)
@@ -206,26 +158,113 @@ static int common_root(const int *awaited, int ranks)
     return root;
 }
 
-static bool explain_awaited(struct account *account)
+/* Sets account->awaited, which the caller frees, and account->root. */
+static void waits_gather(struct account *account)
 {
     const struct incident *incident;
-    int ranks = account->given->summaries->count, rank = 0, at = 0, waiters = 0, waiter = -1;
-    int *awaited = new_array((size_t)ranks, sizeof *awaited);
-    memset(awaited, -1, (size_t)ranks * sizeof *awaited);
-    while ((incident = incident_next(account, INCIDENT_AWAITED, &rank, &at)))
-        awaited[rank] = incident->peer;
-    int root = common_root(awaited, ranks);
-    for (int r = 0; r < ranks && root >= 0; r++)
+    struct incident_walk walk = {0};
+    int ranks = account->given->summaries->count;
+    account->awaited = new_array((size_t)ranks, sizeof *account->awaited);
+    memset(account->awaited, -1, (size_t)ranks * sizeof *account->awaited);
+    while ((incident = incident_next(account, INCIDENT_AWAITED, &walk)))
+        account->awaited[walk.rank] = incident->peer;
+    account->root = common_root(account->awaited, ranks);
+}
+
+/* Did all wait for this rank, or did it wait for the rank that all waited for? */
+static bool is_awaited(const struct account *account, int rank)
+{
+    int root = account->root;
+    return root >= 0 &&
+           (rank == root || account->awaited[rank] == root || account->awaited[root] == rank);
+}
+
+/* The connections that sent packets again meanwhile. */
+struct resent {
+    uint64_t packets;
+    int connections;
+    int from, to; /* the first */
+    int hosts[2]; /* those that all of them have an end at; -1: not this one */
+};
+
+static void resent_add(struct resent *resent, const struct member *members, int from, int to,
+                       uint64_t packets)
+{
+    int ends[2] = {members[from].node, members[to].node};
+    if (resent->connections++ == 0)
+        *resent =
+            (struct resent){.connections = 1, .from = from, .to = to, .hosts = {ends[0], ends[1]}};
+    for (int i = 0; i < 2; i++)
+        if (resent->hosts[i] != ends[0] && resent->hosts[i] != ends[1])
+            resent->hosts[i] = -1;
+    resent->packets += packets;
+}
+
+/* Of all connections, or of those alone that the common wait may have been for: with an end at the
+ * rank that was waited for, or at a rank that waited for it. */
+static struct resent resent_gather(const struct account *account, bool all)
+{
+    const struct incident *incident;
+    struct resent resent = {.connections = 0};
+    struct incident_walk walk = {0};
+    while ((incident = incident_next(account, INCIDENT_RESENT, &walk)))
+        if (all || is_awaited(account, walk.rank) || is_awaited(account, incident->peer))
+            resent_add(&resent, account->given->members, walk.rank, incident->peer,
+                       incident->amount);
+    return resent;
+}
+
+static void put_resent(struct account *account, const struct resent *resent)
+{
+    const struct member *members = account->given->members;
+    unsigned long long packets = resent->packets;
+    struct text *text = &account->text;
+    text_add(text, "meanwhile %llu packet%s ", packets, plural((long long)packets));
+    bool a = resent->hosts[0] >= 0, b = resent->hosts[1] >= 0;
+    if (resent->connections == 1) {
+        text_add(text, "from ");
+        put_rank(account, resent->from);
+        text_add(text, " to ");
+        put_rank(account, resent->to);
+    } else if (a && b) {
+        text_add(text, "between hosts %s and %s", members[resent->from].host,
+                 members[resent->to].host);
+    } else if (a || b) {
+        text_add(text, "from and to host %s", members[a ? resent->from : resent->to].host);
+    } else {
+        text_add(text, "of %d connections", resent->connections);
+    }
+    text_add(text, " %s sent again", packets == 1 ? "was" : "were");
+}
+
+static bool explain_resent(struct account *account)
+{
+    const struct resent resent = resent_gather(account, account->root < 0);
+    if (resent.connections == 0)
+        return false;
+    put_resent(account, &resent);
+    if (resent.connections == 1) {
+        account->outlier->rank = resent.from;
+        account->outlier->peer = resent.to;
+    }
+    return true;
+}
+
+static bool explain_awaited(struct account *account)
+{
+    const int *awaited = account->awaited;
+    int root = account->root, waiters = 0, waiter = -1;
+    if (root < 0)
+        return false;
+    for (int r = 0; r < account->given->summaries->count; r++)
         if (awaited[r] == root) {
             waiter = r;
             waiters++;
         }
-    bool link = root >= 0 && (awaited[root] >= 0 || waiters == 1);
-    free(awaited);
-    if (root < 0)
-        return false;
+    if (awaited[root] >= 0) /* of two that wait for each other */
+        waiter = awaited[root];
     account->outlier->rank = root;
-    if (link) {
+    if (awaited[root] >= 0 || waiters == 1) {
         account->outlier->peer = waiter;
         put_rank(account, waiter);
         text_add(&account->text, " waited for ");
@@ -237,6 +276,11 @@ static bool explain_awaited(struct account *account)
         text_add(&account->text, ", or for its network");
     }
     text_add(&account->text, ": why is not known");
+    const struct resent elsewhere = resent_gather(account, true);
+    if (elsewhere.connections > 0) {
+        text_add(&account->text, "; ");
+        put_resent(account, &elsewhere);
+    }
     return true;
 }
 
@@ -265,12 +309,14 @@ static void outlier_explain(const struct outlier_case *given, uint64_t median,
     text_add(&account.text, ", the median is ");
     put_time(&account.text, median);
     text_add(&account.text, ": ");
-    for (size_t i = 0; i < sizeof causes / sizeof *causes; i++)
-        if (causes[i].explain(&account)) {
-            outlier->cause = causes[i].cause;
-            return;
-        }
-    text_add(&account.text, "why is not known");
+    waits_gather(&account);
+    size_t i = 0, count = sizeof causes / sizeof *causes;
+    while (i < count && !causes[i].explain(&account))
+        i++;
+    free(account.awaited);
+    outlier->cause = i < count ? causes[i].cause : OUTLIER_UNKNOWN;
+    if (i == count)
+        text_add(&account.text, "why is not known");
 }
 
 /* Keeps the longest, in order. */

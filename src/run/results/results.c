@@ -125,10 +125,12 @@ static void result_outliers(struct result *result, const struct line *line)
     if (!durations)
         return;
     slowest_copy(line->slowest, line->slowest->duration, result->slowest_group, 1, durations);
+    const struct rank_group group = split_group(line->split, result->slowest_group);
     const struct outlier_case given = {.durations = durations,
                                        .count = count,
                                        .summaries = line->summaries,
                                        .members = line->members,
+                                       .group = &group,
                                        .tick = line->tick};
     outliers_find(&given, result);
     free(durations);

@@ -27,6 +27,8 @@ struct scene {
     struct incident incidents[RANKS][4];
     struct rank_summaries summaries;
     size_t count;
+    int order[RANKS]; /* ranks of the group come first */
+    struct rank_group group;
     struct result result;
 };
 
@@ -40,7 +42,9 @@ static void scene_open(struct scene *scene)
         snprintf(scene->members[r].host, sizeof scene->members[r].host, "h%d",
                  scene->members[r].node);
         scene->items[r].incidents = scene->incidents[r];
+        scene->order[r] = r;
     }
+    scene->group = (struct rank_group){.ranks = RANKS, .members = scene->order};
     scene->summaries = (struct rank_summaries){.items = scene->items, .count = RANKS};
     scene->count = MOST;
 }
@@ -56,6 +60,7 @@ static const struct result *found(struct scene *scene)
                                        .count = scene->count,
                                        .summaries = &scene->summaries,
                                        .members = scene->members,
+                                       .group = &scene->group,
                                        .tick = &no_tick};
     memset(&scene->result, 0, sizeof scene->result);
     outliers_find(&given, &scene->result);
@@ -68,7 +73,7 @@ static void assert_said(struct scene *scene, enum outlier_cause cause, int rank,
     char expected[400];
     scene->durations[37] = 4100 * MS;
     const struct outlier *outlier = found(scene)->outliers;
-    snprintf(expected, sizeof expected, "iteration 37 took 4.1 s, the median is 2 ms: %s", why);
+    snprintf(expected, sizeof expected, "iteration 37 took 4.10 s, the median is 2.00 ms: %s", why);
     assert_int_equal(scene->result.outlier_count, 1);
     assert_string_equal(outlier->text, expected);
     assert_int_equal(outlier->cause, cause);
@@ -131,7 +136,7 @@ static void the_longest_are_kept_in_order(void **state)
     assert_int_equal(result->outliers[2].iteration, 10);
     assert_int_equal(result->outliers[0].cause, OUTLIER_UNKNOWN);
     assert_string_equal(result->outliers[2].text,
-                        "iteration 10 took 300 ms, the median is 2 ms: why is not known");
+                        "iteration 10 took 300 ms, the median is 2.00 ms: why is not known");
 }
 
 static void a_rank_that_did_not_run_is_named(void **state)
@@ -146,7 +151,7 @@ static void a_rank_that_did_not_run_is_named(void **state)
     scene_add(&scene, 1, (struct incident){INCIDENT_RESENT, 3, 30, 39, 7});
     scene_add(&scene, 3, (struct incident){INCIDENT_LATE, -1, 37, 37, 4050 * MS});
     scene_add(&scene, 3, (struct incident){INCIDENT_STOPPED, -1, 37, 37, 4000 * MS});
-    assert_said(&scene, OUTLIER_STOPPED, 3, -1, "rank 3 (h3) did not run for 4 s");
+    assert_said(&scene, OUTLIER_STOPPED, 3, -1, "rank 3 (h3) did not run for 4.00 s");
     scene_add(&scene, 4, (struct incident){INCIDENT_STOPPED, -1, 37, 37, 4010 * MS});
     assert_said(&scene, OUTLIER_STOPPED, 4, -1,
                 "rank 4 (h3) did not run for 4.01 s, nor did 1 other rank");
@@ -210,6 +215,51 @@ static void the_rank_that_all_waited_for_is_named_with_its_network(void **state)
     assert_said(&scene, OUTLIER_UNKNOWN, -1, -1, "why is not known");
 }
 
+/* Recursive doubling: of two that wait for each other, a third waits for one. */
+static void of_two_that_wait_for_each_other_the_partner_is_named(void **state)
+{
+    (void)state;
+    struct scene scene;
+    scene_open(&scene);
+    scene_add(&scene, 0, (struct incident){INCIDENT_AWAITED, 1, 37, 37, 4000 * MS});
+    scene_add(&scene, 1, (struct incident){INCIDENT_AWAITED, 0, 37, 37, 4000 * MS});
+    scene_add(&scene, 3, (struct incident){INCIDENT_AWAITED, 0, 37, 37, 4000 * MS});
+    assert_said(&scene, OUTLIER_AWAITED, 0, 1,
+                "rank 1 (h1) waited for rank 0 (h0), or for the network between them: why is not "
+                "known");
+}
+
+static void packets_explain_a_common_wait_only_at_its_end(void **state)
+{
+    (void)state;
+    struct scene scene;
+    scene_open(&scene);
+    scene_add(&scene, 0, (struct incident){INCIDENT_AWAITED, 2, 37, 37, 4000 * MS});
+    scene_add(&scene, 1, (struct incident){INCIDENT_RESENT, 3, 30, 39, 1});
+    assert_said(&scene, OUTLIER_AWAITED, 2, 0,
+                "rank 0 (h0) waited for rank 2 (h2), or for the network between them: why is not "
+                "known; meanwhile 1 packet from rank 1 (h1) to rank 3 (h3) was sent again");
+    scene_add(&scene, 2, (struct incident){INCIDENT_RESENT, 0, 30, 39, 2});
+    assert_said(&scene, OUTLIER_RESENT, 2, 0,
+                "meanwhile 2 packets from rank 2 (h2) to rank 0 (h0) were sent again");
+}
+
+/* Under --split, what happened in a group that was faster explains nothing. */
+static void other_groups_explain_nothing(void **state)
+{
+    (void)state;
+    struct scene scene;
+    scene_open(&scene);
+    scene.group = (struct rank_group){.ranks = 2, .members = (const int[]){1, 3}};
+    scene_add(&scene, 2, (struct incident){INCIDENT_STOPPED, -1, 37, 37, 4000 * MS});
+    scene_add(&scene, 0, (struct incident){INCIDENT_LATE, -1, 37, 37, 4000 * MS});
+    scene_add(&scene, 4, (struct incident){INCIDENT_RESENT, 2, 30, 39, 7});
+    scene_add(&scene, 2, (struct incident){INCIDENT_AWAITED, 4, 37, 37, 4000 * MS});
+    assert_said(&scene, OUTLIER_UNKNOWN, -1, -1, "why is not known");
+    scene_add(&scene, 3, (struct incident){INCIDENT_STOPPED, -1, 37, 37, 4000 * MS});
+    assert_said(&scene, OUTLIER_STOPPED, 3, -1, "rank 3 (h3) did not run for 4.00 s");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -220,6 +270,9 @@ int main(void)
         cmocka_unit_test(a_rank_that_begins_late_is_named),
         cmocka_unit_test(connections_that_sent_again_are_named_by_what_they_share),
         cmocka_unit_test(the_rank_that_all_waited_for_is_named_with_its_network),
+        cmocka_unit_test(of_two_that_wait_for_each_other_the_partner_is_named),
+        cmocka_unit_test(packets_explain_a_common_wait_only_at_its_end),
+        cmocka_unit_test(other_groups_explain_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
