@@ -336,13 +336,13 @@ static json_t *rank_maybe(const struct json_report *json, int rank)
 
 static json_t *result_losses(const struct json_report *json, const struct result *result)
 {
-    static const char *const words[][2] = {[LOSS_CONNECTION] = {"link", "from"},
-                                           [LOSS_FROM] = {"host", "from"},
-                                           [LOSS_TO] = {"host", "to"},
-                                           [LOSS_HOST] = {"host", "both"},
-                                           [LOSS_ALL] = {"all", "both"}};
+    static const char *const words[][2] = {
+        [LOSS_LINK] = {"link", "from"},  [LOSS_PAIR_FROM] = {"hosts", "from"},
+        [LOSS_PAIR] = {"hosts", "both"}, [LOSS_FROM] = {"host", "from"},
+        [LOSS_TO] = {"host", "to"},      [LOSS_HOST] = {"host", "both"},
+        [LOSS_ALL] = {"all", "both"}};
     json_t *list = json_array();
-    for (int i = 0; i < result->loss_count; i++) {
+    for (int i = 0; i < LOSSES_MOST && i < result->loss_count; i++) {
         const struct loss *loss = &result->losses[i];
         json_t *host = loss->host < 0 ? json_null() : rank_named(json, loss->host);
         json_array_append_new(
@@ -360,7 +360,7 @@ static json_t *result_losses(const struct json_report *json, const struct result
 static json_t *result_delays(const struct json_report *json, const struct result *result)
 {
     json_t *list = json_array();
-    for (int i = 0; i < result->delay_count; i++) {
+    for (int i = 0; i < DELAYS_MOST && i < result->delay_count; i++) {
         const struct delay *delay = &result->delays[i];
         json_t *host = rank_named(json, delay->rank);
         json_array_append_new(list, json_pack("{s:O, s:f, s:f, s:s}", "host",

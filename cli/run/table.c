@@ -430,6 +430,24 @@ static void table_connected(struct report *report, const struct job *job,
 
 /* The lines. */
 
+static void losses_print(FILE *out, const struct result *result)
+{
+    for (int i = 0; i < LOSSES_MOST && i < result->loss_count; i++)
+        fprintf(out, "#   loss: %s\n", result->losses[i].text);
+    if (result->loss_count > LOSSES_MOST)
+        fprintf(out, "#   loss: %d more, none of them of more packets\n",
+                result->loss_count - LOSSES_MOST);
+}
+
+static void delays_print(FILE *out, const struct result *result)
+{
+    for (int i = 0; i < DELAYS_MOST && i < result->delay_count; i++)
+        fprintf(out, "#   delay: %s\n", result->delays[i].text);
+    if (result->delay_count > DELAYS_MOST)
+        fprintf(out, "#   delay: %d more, none of them farther\n",
+                result->delay_count - DELAYS_MOST);
+}
+
 static void outliers_print(FILE *out, const struct result *result)
 {
     for (int i = 0; i < OUTLIERS_MOST && i < result->outlier_count; i++)
@@ -478,10 +496,8 @@ static void print_line(const struct table *table, const struct job *job,
         fprintf(out, "#   rank %d begins late: %.0f us after the start releases it (median)\n",
                 result->late_rank, result->late_us);
     if (job->bootstrap.verbosity >= 1) {
-        for (int i = 0; i < result->loss_count; i++)
-            fprintf(out, "#   loss: %s\n", result->losses[i].text);
-        for (int i = 0; i < result->delay_count; i++)
-            fprintf(out, "#   delay: %s\n", result->delays[i].text);
+        losses_print(out, result);
+        delays_print(out, result);
         outliers_print(out, result);
         prediction_steps_print(out, result);
         samples_remark(out, result);

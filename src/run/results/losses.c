@@ -11,17 +11,21 @@
 #include "base/numbers.h"
 #include "base/text.h"
 
-#define HOST_LEAST 2 /* lossy connections of a host */
+#define PARTNERS_LEAST    2 /* hosts that lossy connections lead to, of a host */
+#define CONNECTIONS_LEAST 2 /* lossy ones between two hosts */
 
 /* Of a host in one direction, or of connections together. */
 struct loss_tally {
     int connections, lossy;
+    int partners; /* of a host: with lossy connections */
     uint64_t packets, resent;
 };
 
 /* A connection between hosts. */
 struct connection {
     int from, to; /* ranks */
+    int nodes[2]; /* of the two, the lower first */
+    int way;      /* 0: from the lower node to the higher one; 1: back */
     uint64_t packets, resent;
     bool lossy, explained; /* a host that is named explains it */
 };
@@ -33,8 +37,18 @@ struct loss_case {
     int count;
     double expected;        /* of a packet: that it is lost */
     double median;          /* share of those that are not lossy */
-    struct loss_tally *out, *in; /* by node */
+    struct loss_tally *out, *in, *both; /* by node */
 };
+
+/* Those between the same two hosts come in a row. */
+static int compare_connections(const void *a, const void *b)
+{
+    const struct connection *x = a, *y = b;
+    return x->nodes[0] != y->nodes[0]   ? COMPARE(x->nodes[0], y->nodes[0])
+           : x->nodes[1] != y->nodes[1] ? COMPARE(x->nodes[1], y->nodes[1])
+           : x->from != y->from         ? COMPARE(x->from, y->from)
+                                        : COMPARE(x->to, y->to);
+}
 
 static void connections_gather(struct loss_case *given)
 {
@@ -46,10 +60,18 @@ static void connections_gather(struct loss_case *given)
     for (int r = 0; r < result->ranks; r++)
         for (int i = 0; i < result->samples[r].peers; i++) {
             const struct peer_stats *peer = &result->samples[r].peer[i];
-            if (peer->packets > 0 && given->members[r].node != given->members[peer->peer].node)
-                given->connections[given->count++] = (struct connection){
-                    .from = r, .to = peer->peer, .packets = peer->packets, .resent = peer->resent};
+            int from = given->members[r].node, to = given->members[peer->peer].node;
+            if (peer->packets > 0 && from != to)
+                given->connections[given->count++] =
+                    (struct connection){.from = r,
+                                        .to = peer->peer,
+                                        .nodes = {from < to ? from : to, from < to ? to : from},
+                                        .way = from > to,
+                                        .packets = peer->packets,
+                                        .resent = peer->resent};
         }
+    qsort(given->connections, (size_t)given->count, sizeof *given->connections,
+          compare_connections);
 }
 
 static double share_of(uint64_t resent, uint64_t packets)
@@ -93,6 +115,16 @@ static void tally_add(struct loss_tally *tally, const struct connection *connect
     tally->resent += connection->resent;
 }
 
+/* Adds the connections with one partner host. */
+static void tally_add_partner(struct loss_tally *tally, const struct loss_tally *partner)
+{
+    tally->connections += partner->connections;
+    tally->lossy += partner->lossy;
+    tally->partners += partner->lossy > 0;
+    tally->packets += partner->packets;
+    tally->resent += partner->resent;
+}
+
 static struct loss_tally tally_sum(const struct loss_tally *a, const struct loss_tally *b)
 {
     return (struct loss_tally){.connections = a->connections + b->connections,
@@ -101,22 +133,48 @@ static struct loss_tally tally_sum(const struct loss_tally *a, const struct loss
                                .resent = a->resent + b->resent};
 }
 
-static bool tally_tells(const struct loss_tally *tally)
+static bool most_are_lossy(const struct loss_tally *tally)
 {
-    return tally->lossy >= HOST_LEAST && tally->lossy * 5 >= tally->connections * 4;
+    return tally->lossy * 5 >= tally->connections * 4;
+}
+
+static bool host_is_lossy(const struct loss_tally *tally)
+{
+    return tally->partners >= PARTNERS_LEAST && most_are_lossy(tally);
+}
+
+static bool pair_is_lossy(const struct loss_tally *tally)
+{
+    return tally->lossy >= CONNECTIONS_LEAST && most_are_lossy(tally);
+}
+
+/* The connections between two hosts, from number `at` on, by their way: those that nothing explains
+ * yet. Returns the number of the next pair's first. */
+static int pair_tally(const struct loss_case *given, int at, struct loss_tally way[2])
+{
+    const int *nodes = given->connections[at].nodes;
+    way[0] = way[1] = (struct loss_tally){.connections = 0};
+    for (; at < given->count; at++) {
+        const struct connection *one = &given->connections[at];
+        if (one->nodes[0] != nodes[0] || one->nodes[1] != nodes[1])
+            break;
+        if (!one->explained)
+            tally_add(&way[one->way], one);
+    }
+    return at;
 }
 
 /* Keeps those with the most packets, in order. */
 static void loss_keep(struct result *result, const struct loss *loss)
 {
-    int at = result->loss_count;
+    int kept = result->loss_count < LOSSES_MOST ? result->loss_count : LOSSES_MOST, at = kept;
+    result->loss_count++;
     while (at > 0 && result->losses[at - 1].resent < loss->resent)
         at--;
     if (at == LOSSES_MOST)
         return;
-    result->loss_count += result->loss_count < LOSSES_MOST;
-    memmove(&result->losses[at + 1], &result->losses[at],
-            (size_t)(result->loss_count - at - 1) * sizeof *loss);
+    int behind = (kept < LOSSES_MOST ? kept : LOSSES_MOST - 1) - at;
+    memmove(&result->losses[at + 1], &result->losses[at], (size_t)behind * sizeof *loss);
     result->losses[at] = *loss;
 }
 
@@ -125,14 +183,14 @@ static void host_find(struct loss_case *given, int rank)
 {
     int node = given->members[rank].node;
     const struct loss_tally *out = &given->out[node], *in = &given->in[node];
-    struct loss_tally both = tally_sum(out, in);
-    enum loss_kind kind = tally_tells(&both) ? LOSS_HOST
-                          : tally_tells(out) ? LOSS_FROM
-                          : tally_tells(in)  ? LOSS_TO
-                                             : LOSS_CONNECTION;
-    if (kind == LOSS_CONNECTION)
+    const struct loss_tally *both = &given->both[node];
+    enum loss_kind kind = host_is_lossy(both)  ? LOSS_HOST
+                          : host_is_lossy(out) ? LOSS_FROM
+                          : host_is_lossy(in)  ? LOSS_TO
+                                               : LOSS_LINK;
+    if (kind == LOSS_LINK)
         return;
-    const struct loss_tally *tally = kind == LOSS_HOST ? &both : kind == LOSS_FROM ? out : in;
+    const struct loss_tally *tally = kind == LOSS_HOST ? both : kind == LOSS_FROM ? out : in;
     loss_keep(given->result, &(struct loss){.kind = kind,
                                             .from = -1,
                                             .to = -1,
@@ -150,13 +208,20 @@ static void host_find(struct loss_case *given, int rank)
 static void hosts_find(struct loss_case *given)
 {
     size_t ranks = (size_t)given->result->ranks;
+    struct loss_tally way[2];
     given->out = new_array(ranks, sizeof *given->out);
     given->in = new_array(ranks, sizeof *given->in);
+    given->both = new_array(ranks, sizeof *given->both);
     bool *seen = new_array(ranks, sizeof *seen);
-    for (int i = 0; i < given->count; i++) {
-        const struct connection *one = &given->connections[i];
-        tally_add(&given->out[given->members[one->from].node], one);
-        tally_add(&given->in[given->members[one->to].node], one);
+    for (int i = 0; i < given->count;) {
+        const int *nodes = given->connections[i].nodes;
+        i = pair_tally(given, i, way);
+        struct loss_tally both = tally_sum(&way[0], &way[1]);
+        for (int end = 0; end < 2; end++) {
+            tally_add_partner(&given->out[nodes[end]], &way[end]);
+            tally_add_partner(&given->in[nodes[end]], &way[!end]);
+            tally_add_partner(&given->both[nodes[end]], &both);
+        }
     }
     for (int r = 0; r < given->result->ranks; r++) {
         if (!seen[given->members[r].node])
@@ -166,11 +231,49 @@ static void hosts_find(struct loss_case *given)
     free(seen);
     free(given->out);
     free(given->in);
+    free(given->both);
+}
+
+static void pair_keep(struct loss_case *given, enum loss_kind kind, int begin, int end, int way,
+                      const struct loss_tally *tally)
+{
+    struct loss loss = {
+        .kind = kind, .from = -1, .host = -1, .packets = tally->packets, .resent = tally->resent};
+    for (int i = begin; i < end; i++) {
+        struct connection *one = &given->connections[i];
+        if (kind == LOSS_PAIR_FROM && one->way != way)
+            continue;
+        one->explained = true;
+        if (loss.from < 0) {
+            loss.from = one->from;
+            loss.to = one->to;
+        }
+    }
+    loss_keep(given->result, &loss);
+}
+
+/* Pairs of hosts whose connections are lossy in both directions, or in one: which of the two is to
+ * blame is not known. */
+static void pairs_find(struct loss_case *given)
+{
+    struct loss_tally way[2];
+    for (int begin = 0, end; begin < given->count; begin = end) {
+        end = pair_tally(given, begin, way);
+        struct loss_tally both = tally_sum(&way[0], &way[1]);
+        if (pair_is_lossy(&both)) {
+            pair_keep(given, LOSS_PAIR, begin, end, 0, &both);
+            continue;
+        }
+        for (int w = 0; w < 2; w++)
+            if (pair_is_lossy(&way[w]))
+                pair_keep(given, LOSS_PAIR_FROM, begin, end, w, &way[w]);
+    }
 }
 
 static void put_share(struct text *text, double share)
 {
-    text_add(text, "%.2g %%", share * 100);
+    double percent = share * 100;
+    text_add(text, percent < 99.5 ? "%.2g %%" : "%.3g %%", percent);
 }
 
 static void loss_word(const struct loss_case *given, struct loss *loss)
@@ -183,9 +286,15 @@ static void loss_word(const struct loss_case *given, struct loss *loss)
         return;
     }
     text_add(&text, " of the packets ");
-    if (loss->kind == LOSS_CONNECTION)
+    if (loss->kind == LOSS_LINK)
         text_add(&text, "from rank %d (%s) to rank %d (%s)", loss->from, members[loss->from].host,
                  loss->to, members[loss->to].host);
+    else if (loss->kind == LOSS_PAIR)
+        text_add(&text, "between hosts %s and %s", members[loss->from].host,
+                 members[loss->to].host);
+    else if (loss->kind == LOSS_PAIR_FROM)
+        text_add(&text, "from host %s to host %s", members[loss->from].host,
+                 members[loss->to].host);
     else
         text_add(&text, "%s host %s",
                  loss->kind == LOSS_FROM ? "from"
@@ -222,10 +331,11 @@ void result_find_losses(const struct member *members, struct result *result)
     }
     given.median = share_at(&given, false, 2);
     hosts_find(&given);
+    pairs_find(&given);
     for (int i = 0; i < given.count; i++) {
         const struct connection *one = &given.connections[i];
         if (one->lossy && !one->explained)
-            loss_keep(result, &(struct loss){.kind = LOSS_CONNECTION,
+            loss_keep(result, &(struct loss){.kind = LOSS_LINK,
                                              .from = one->from,
                                              .to = one->to,
                                              .host = -1,
@@ -233,7 +343,7 @@ void result_find_losses(const struct member *members, struct result *result)
                                              .resent = one->resent});
     }
     all_find(&given);
-    for (int i = 0; i < result->loss_count; i++)
+    for (int i = 0; i < LOSSES_MOST && i < result->loss_count; i++)
         loss_word(&given, &result->losses[i]);
     free(given.connections);
 }

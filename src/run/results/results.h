@@ -83,16 +83,17 @@ struct outlier {
     double time_us; /* the slowest rank's, release to end */
     enum outlier_cause cause;
     int rank, peer; /* that the cause names, of packets their sender first; -1: no single one */
-    char text[320]; /* a sentence */
+    char text[480]; /* a sentence */
 };
 
 #define LOSSES_MOST  4 /* of a line that are reported, those with the most packets */
 
-enum loss_kind { LOSS_CONNECTION, LOSS_FROM, LOSS_TO, LOSS_HOST, LOSS_ALL };
+/* Of a connection; of those from a host to another, or between two; of a host's; of all. */
+enum loss_kind { LOSS_LINK, LOSS_PAIR_FROM, LOSS_PAIR, LOSS_FROM, LOSS_TO, LOSS_HOST, LOSS_ALL };
 
 struct loss {
     enum loss_kind kind;
-    int from, to, host; /* ranks; of a host its first rank; -1 */
+    int from, to, host; /* ranks; of a host its first rank, of two hosts one of each; -1 */
     uint64_t packets, resent;
     char text[240]; /* a sentence */
 };
@@ -577,9 +578,9 @@ struct result {
     struct outlier outliers[OUTLIERS_MOST]; /* of the slowest group, the longest first */
     long outlier_count;                     /* of all; 0 where they are not asked for */
     struct loss losses[LOSSES_MOST];        /* likewise, of all ranks, */
-    int loss_count;                         /* so many of them */
+    int loss_count;                         /* of all */
     struct delay delays[DELAYS_MOST];
-    int delay_count;
+    int delay_count;                /* of all */
     struct rank_sample *samples;    /* of each rank; the results free them after
                                      report->result(); NULL: not asked for */
     struct device_readings devices; /* likewise: what devices have counted. Without -v or JSON only

@@ -89,6 +89,35 @@ static void small_or_common_differences_name_none(void **state)
     assert_int_equal(found(&scene, 8, 2, none)->delay_count, 0);
 }
 
+/* Host 3 reaches host 0 alone, by as many connections as there are ranks: is it far, or the way? */
+static void a_host_with_one_partner_is_not_named(void **state)
+{
+    (void)state;
+    struct scene scene;
+    const unsigned more[8] = {0, 0, 0, 3000};
+    for (int per_host = 1; per_host <= 2; per_host++) {
+        found(&scene, 4, per_host, more);
+        for (int r = 0; r < scene.result.ranks; r++)
+            for (int i = 0; i < scene.samples[r].peers; i++) {
+                struct peer_stats *peer = &scene.peers[r][i];
+                int node = scene.members[r].node, other = scene.members[peer->peer].node;
+                if (node + other > 3 && (node == 3 || other == 3))
+                    peer->least_ns = 0;
+            }
+        result_find_delays(scene.members, &scene.result);
+        assert_int_equal(scene.result.delay_count, 0);
+    }
+}
+
+static void hosts_that_are_not_kept_are_counted(void **state)
+{
+    (void)state;
+    struct scene scene;
+    const unsigned more[8] = {0, 3000, 3000, 3000, 0, 3000, 4000, 0};
+    assert_int_equal(found(&scene, 8, 1, more)->delay_count, 5);
+    assert_int_equal(scene.result.delays[0].rank, 6);
+}
+
 /* Two sites: each host is far from half of the others only. */
 static void far_sites_name_none(void **state)
 {
@@ -109,6 +138,8 @@ int main(void)
         cmocka_unit_test(a_far_host_is_named),
         cmocka_unit_test(half_of_the_hosts_are_named),
         cmocka_unit_test(small_or_common_differences_name_none),
+        cmocka_unit_test(a_host_with_one_partner_is_not_named),
+        cmocka_unit_test(hosts_that_are_not_kept_are_counted),
         cmocka_unit_test(far_sites_name_none),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -78,7 +78,7 @@ static void a_lossy_connection_is_named_in_its_direction(void **state)
     lose(&scene, -1, -1, 1);
     assert_int_equal(found(&scene)->loss_count, 0);
     peer_of(&scene, 2, 0)->resent = 12; /* 5 and 3 of 1 expected, and 3: 11; but 10 are 0.5 % */
-    assert_said(&scene, LOSS_CONNECTION,
+    assert_said(&scene, LOSS_LINK,
                 "0.6 % of the packets from rank 2 (h2) to rank 0 (h0) are sent again, the others' "
                 "median is 0.05 %");
     assert_int_equal(scene.result.losses[0].from, 2);
@@ -140,7 +140,7 @@ static void two_hosts_and_a_connection_are_all_named(void **state)
     assert_int_equal(result->losses[0].host, 1);
     assert_int_equal(result->losses[1].kind, LOSS_TO);
     assert_int_equal(result->losses[1].host, 6);
-    assert_int_equal(result->losses[2].kind, LOSS_CONNECTION);
+    assert_int_equal(result->losses[2].kind, LOSS_LINK);
     assert_int_equal(result->losses[2].from, 3);
 }
 
@@ -150,8 +150,34 @@ static void between_two_hosts_no_host_is_named(void **state)
     struct scene scene;
     scene_open(&scene, 2, 1);
     peer_of(&scene, 0, 1)->resent = 100;
-    assert_said(&scene, LOSS_CONNECTION,
+    assert_said(&scene, LOSS_LINK,
                 "5 % of the packets from rank 0 (h0) to rank 1 (h1) are sent again, the others' "
+                "median is 0 %");
+    scene_open(&scene, 2, 2);
+    lose(&scene, 0, 1, 100);
+    assert_said(&scene, LOSS_PAIR_FROM,
+                "5 % of the packets from host h0 to host h1 are sent again, the others' median is "
+                "0 %");
+    assert_int_equal(scene.result.losses[0].from, 0);
+    assert_int_equal(scene.result.losses[0].to, 2);
+    for (int per_host = 1; per_host <= 2; per_host++) { /* and a third host has no part in it */
+        scene_open(&scene, 3, per_host);
+        lose(&scene, 0, 1, 100);
+        lose(&scene, 1, 0, 100);
+        assert_said(&scene, LOSS_PAIR,
+                    "5 % of the packets between hosts h0 and h1 are sent again, the others' median "
+                    "is 0 %");
+    }
+}
+
+static void all_packets_are_a_hundred_percent(void **state)
+{
+    (void)state;
+    struct scene scene;
+    scene_open(&scene, 3, 1);
+    peer_of(&scene, 0, 1)->resent = 2000;
+    assert_said(&scene, LOSS_LINK,
+                "100 % of the packets from rank 0 (h0) to rank 1 (h1) are sent again, the others' "
                 "median is 0 %");
 }
 
@@ -172,7 +198,7 @@ static void most_are_kept_by_their_packets(void **state)
     for (int i = 0; i < 6; i++)
         peer_of(&scene, i, i + 1)->resent = 20 + 10 * (uint64_t)(i % 3);
     const struct result *result = found(&scene);
-    assert_int_equal(result->loss_count, LOSSES_MOST);
+    assert_int_equal(result->loss_count, 6);
     assert_int_equal(result->losses[0].resent, 40);
     assert_int_equal(result->losses[1].resent, 40);
     assert_int_equal(result->losses[3].resent, 30);
@@ -186,6 +212,7 @@ int main(void)
         cmocka_unit_test(a_lossy_host_explains_its_connections),
         cmocka_unit_test(two_hosts_and_a_connection_are_all_named),
         cmocka_unit_test(between_two_hosts_no_host_is_named),
+        cmocka_unit_test(all_packets_are_a_hundred_percent),
         cmocka_unit_test(what_all_lose_is_said_of_all),
         cmocka_unit_test(most_are_kept_by_their_packets),
     };
