@@ -20,7 +20,7 @@ _Static_assert(3 * LONG_MOST + LOSS_MOST <= INCIDENTS_MOST, "they fit");
 
 struct long_iteration {
     uint64_t iteration;
-    uint64_t begins, ended; /* ns of the clock: from the end of the one before */
+    uint64_t begins, ended; /* ns of the clock: from the end of the one before, if it follows it */
     uint64_t late;          /* ns */
     struct awaited awaited;
 };
@@ -83,7 +83,13 @@ void incidents_begin(struct incidents *incidents, long iteration)
            (size_t)incidents->stats->count * sizeof *incidents->now);
     incidents->looked_first = (uint64_t)iteration;
     incidents->looked_long = 0;
-    incidents->ended = clock_ns();
+    incidents_resume(incidents);
+}
+
+void incidents_resume(struct incidents *incidents)
+{
+    if (incidents)
+        incidents->ended = clock_ns();
 }
 
 /* The place of the shortest of them, which a longer one takes; a new one while there is room. */
@@ -117,7 +123,8 @@ static void losses_look(struct incidents *incidents, uint64_t last)
     packets_read(incidents);
     for (int i = 0; i < incidents->stats->count; i++) {
         uint64_t before = incidents->resent[i], now = incidents->now[i];
-        struct lossy_look *loss = now > before ? loss_place(incidents) : NULL;
+        uint64_t resent = resent_since(now, before);
+        struct lossy_look *loss = resent > 0 ? loss_place(incidents) : NULL;
         incidents->resent[i] = now;
         if (loss)
             *loss = (struct lossy_look){.longest = incidents->looked_long,
@@ -125,7 +132,7 @@ static void losses_look(struct incidents *incidents, uint64_t last)
                                                      .peer = incidents->stats->peers[i].peer,
                                                      .first = incidents->looked_first,
                                                      .last = last,
-                                                     .amount = now - before}};
+                                                     .amount = resent}};
     }
     incidents->looked_first = last + 1;
     incidents->looked_long = 0;
@@ -150,6 +157,15 @@ void incidents_note(struct incidents *incidents, long iteration,
     incidents->ended = ended;
 }
 
+void incidents_end(struct incidents *incidents)
+{
+    if (!incidents)
+        return;
+    if (incidents->looked_first > incidents->last) /* a look came right behind the last */
+        incidents->looked_first = incidents->last;
+    losses_look(incidents, incidents->last);
+}
+
 static int incident_add(struct incident *list, int count, enum incident_kind kind, int peer,
                         const struct long_iteration *in, uint64_t ns)
 {
@@ -164,8 +180,7 @@ int incidents_list(struct incidents *incidents, struct run_watch *watch,
                    struct incident list[INCIDENTS_MOST])
 {
     int count = 0;
-    if (incidents) /* what was lost last is sent again when its sender is through */
-        losses_look(incidents, incidents->last);
+    incidents_end(incidents);
     for (int i = 0; incidents && i < incidents->long_count; i++) {
         const struct long_iteration *one = &incidents->longest[i];
         uint64_t gaps = watch ? run_watch_gaps_within(watch, one->begins, one->ended) : 0;

@@ -151,10 +151,26 @@ bool slow_hosts_find(const struct bottleneck_case *given, struct bottleneck *bot
 /* False: there is no such cut, or it cannot be told. */
 bool slow_cut_find(const struct bottleneck_case *given, struct bottleneck *bottleneck);
 
+/* ---- Packets between two readings of the counters of a transport. Those of TCP have 32 bits, and
+ * begin again at 0.
+ * ---- */
+
+static inline uint64_t packets_since(uint64_t now, uint64_t before)
+{
+    return (uint32_t)(now - before);
+}
+
+/* Of those that were sent again, which may fall by a few: 0. */
+static inline uint64_t resent_since(uint64_t now, uint64_t before)
+{
+    uint64_t gain = packets_since(now, before);
+    return gain <= INT32_MAX ? gain : 0;
+}
+
 /* ---- What happened on a rank in its long iterations: it did not run, began late, sent packets
  * again, or waited for a peer for long.
  *
- * An iteration is told from the end of the one before, so that its start barrier counts: a rank
+ * An iteration is told from the end of the one before, where that is the next before it, so that its start barrier counts: a rank
  * that is stopped there, and that the others do not wait for any more, keeps them waiting later.
  * Packets are looked at every LOOK_LEAST at most, between iterations, so they belong to a range of
  * them.
@@ -188,11 +204,18 @@ void incidents_free(struct incidents *incidents);
 /* A series of iterations begins, the first of which is this one. */
 void incidents_begin(struct incidents *incidents, long iteration);
 
+/* The next iteration begins after something else, such as a check: that is no part of it. */
+void incidents_resume(struct incidents *incidents);
+
+/* A series of iterations, of one at least, has ended on all ranks: what was lost last is sent again
+ * when its sender is through. */
+void incidents_end(struct incidents *incidents);
+
 /* Iteration `iteration` has ended. */
 void incidents_note(struct incidents *incidents, long iteration,
                     const struct iteration_times *times);
 
-/* Fills in those that are kept, when all ranks have ended; returns how many. It comes before
+/* incidents_end(), then fills in those that are kept; returns how many. It comes before
  * link_stats_sort(). */
 int incidents_list(struct incidents *incidents, struct run_watch *watch,
                    struct incident list[INCIDENTS_MOST]);

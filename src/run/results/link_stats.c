@@ -2,7 +2,7 @@
  * link_stats.c - bytes and waiting times per peer: bytes from the schedules, times from the
  * transports.
  */
-#include "run/results/results.h"
+#include "run/results/internal.h"
 
 #include <stdlib.h>
 
@@ -107,8 +107,8 @@ void link_stats_count(struct link_stats *stats, struct links *links, int sign)
                 continue;
             }
             peer->busy = longer(peer->busy, out.busy - before[0].busy);
-            peer->packets += out.packets - before[0].packets;
-            peer->resent += out.resent > before[0].resent ? out.resent - before[0].resent : 0;
+            peer->packets += packets_since(out.packets, before[0].packets);
+            peer->resent += resent_since(out.resent, before[0].resent);
             if (out.least_ns > 0 && (peer->least_ns == 0 || out.least_ns < peer->least_ns))
                 peer->least_ns = out.least_ns;
             peer->starved = longer(peer->starved, in.starved - before[1].starved);

@@ -199,6 +199,16 @@ void rank_result_end(struct rank_result *rank_result, const struct runner *runne
         rank_result->shares[a] += runner->profile.shares[a];
 }
 
+void rank_result_settle(struct rank_result *rank_result)
+{
+    incidents_end(rank_result->incidents);
+}
+
+void rank_result_resume(struct rank_result *rank_result)
+{
+    incidents_resume(rank_result->incidents);
+}
+
 enum status rank_result_check_copy(const struct rank_result *rank_result, const struct job *job)
 {
     static const enum path only[] = {

@@ -445,6 +445,10 @@ void rank_result_note_times(struct rank_result *rank_result, const struct iterat
 void rank_result_begin(struct rank_result *rank_result, struct runner *runner);
 void rank_result_end(struct rank_result *rank_result, const struct runner *runner);
 
+/* All ranks have ended the series; timed iterations go on after something else, such as a check. */
+void rank_result_settle(struct rank_result *rank_result);
+void rank_result_resume(struct rank_result *rank_result);
+
 /* Fails if --copy forced a way and bytes went another one. */
 enum status rank_result_check_copy(const struct rank_result *rank_result, const struct job *job);
 

@@ -195,6 +195,7 @@ enum status checker_run(struct checker *checker, const struct test_case *test_ca
         count = left < test_case->sets ? left : test_case->sets;
         for (int i = 0; i < count; i++)
             TRY(check_prepare(checker, test_case, rank_result->checked++, i, &checks[i]));
+        rank_result_resume(rank_result);
         TRY(runner_synchronize(checker->runner, &released));
         for (int i = 0; i < count; i++) {
             TRY(check_run(checker, &checks[i], &released, &times));

@@ -133,6 +133,7 @@ static enum status timing_run(struct session *session, struct test_case *test_ca
         TRY(batch_decide(session, test_case, rank_result, seconds, slowest, &next));
         if (next == 0)
             break;
+        rank_result_settle(rank_result);
         TRY(batch_warm_up(session, test_case, next));
         TRY(batch_run(session, test_case, next, rank_result));
     }
