@@ -7,8 +7,6 @@
 
 #include "base/clock.h"
 
-#define PAUSE_NS 10000000u
-
 static void gap_note(struct run_watch *watch, struct run_gap gap)
 {
     uint64_t ns = gap.ended - gap.began;
@@ -22,23 +20,25 @@ static void gap_note(struct run_watch *watch, struct run_gap gap)
 static void *watch_main(void *argument)
 {
     struct run_watch *watch = argument;
-    const struct timespec pause = {.tv_nsec = PAUSE_NS};
-    for (uint64_t due = clock_ns() + PAUSE_NS; !atomic_load(&watch->ends);) {
+    const struct timespec pause = {.tv_nsec = watch->pause};
+    for (uint64_t due = clock_ns() + watch->pause; !atomic_load(&watch->ends);) {
         nanosleep(&pause, NULL);
         uint64_t now = clock_ns();
         if (now > due && now - due >= watch->least)
             gap_note(watch, (struct run_gap){.began = due, .ended = now});
-        due = now + PAUSE_NS;
+        due = now + watch->pause;
     }
     return NULL;
 }
 
-void run_watch_start(struct run_watch *watch, double least)
+void run_watch_start(struct run_watch *watch, double least, double pause)
 {
     sigset_t all, before;
     if (watch->runs)
         return;
+    atomic_store(&watch->ends, false);
     watch->least = (uint64_t)(least * 1e9);
+    watch->pause = (uint32_t)(pause * 1e9);
     pthread_mutex_init(&watch->lock, NULL);
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);

@@ -1,7 +1,9 @@
 /*
- * run_watch.h - when this process did not run: it was stopped, or others had its core.
+ * run_watch.h - when this process did not run: it was stopped, or its group of processes was
+ * throttled.
  *
- * A thread wants to run 100 times a second, and notes when it could not. Its signals are blocked.
+ * A thread wants to run every few milliseconds, and notes when it could not. Where others have only
+ * the core of the process, the thread may run elsewhere, and notes nothing. Its signals are blocked.
  */
 #ifndef CCTEST_BASE_RUN_WATCH_H
 #define CCTEST_BASE_RUN_WATCH_H
@@ -24,14 +26,16 @@ struct run_watch {
     bool runs;
     atomic_bool ends;
     uint64_t least;                       /* ns: of a gap that counts */
+    uint32_t pause;                       /* ns: between two runs of the thread */
     _Atomic uint64_t gaps, gap_us;        /* so far: how many, and microseconds in all */
     pthread_mutex_t lock;                 /* of what follows */
     struct run_gap recent[RUN_GAPS_MOST]; /* gap number n at n modulo their number */
 };
 
-/* Notes gaps of `least` seconds and more from now on. Where no thread can be started, none is
- * known. A watch that runs goes on. */
-void run_watch_start(struct run_watch *watch, double least);
+/* Notes gaps of `least` seconds and more from now on, up to `pause` seconds too short: so often
+ * (< 1) the thread looks. Where no thread can be started, none is known. A watch that runs goes
+ * on. */
+void run_watch_start(struct run_watch *watch, double least, double pause);
 void run_watch_stop(struct run_watch *watch); /* one that does not run is allowed */
 
 /* ns between `begin` and `end` in which the process did not run, of the gaps that are kept. */

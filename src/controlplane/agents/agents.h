@@ -84,6 +84,7 @@ struct host_gaps {
     uint64_t stops, stopped_us;   /* its agent did not run, for STOPPED_LEAST at least */
     uint64_t unheard, unheard_us; /* it ran, and rank 0 was silent for UNHEARD_LEAST at least */
 };
+#define STOPPED_PAUSE 0.01 /* seconds between two looks */
 #define STOPPED_LEAST 0.2  /* seconds: on a busy core a process waits for a tenth */
 #define UNHEARD_LEAST 0.25 /* seconds, and UNHEARD_BEATS heartbeats of rank 0 */
 #define UNHEARD_BEATS 5

@@ -427,7 +427,7 @@ static enum status coordinator_assemble(struct coordinator *coordinator)
     roster_complete(roster, why);
     double pulse = fmax(PULSE_LEAST, PULSE_EACH * roster->leader_count);
     agent->heartbeat = fmin(pulse, agent->heartbeat);
-    run_watch_start(&agent->watch, STOPPED_LEAST);
+    run_watch_start(&agent->watch, STOPPED_LEAST, STOPPED_PAUSE);
     coordinator->pulse.seconds = agent->heartbeat;
     if (membership->joined)
         membership->joined(membership->joined_argument);

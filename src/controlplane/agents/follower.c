@@ -93,7 +93,7 @@ static void follower_introduce(struct follower *follower)
     size_t size = addresses_encode(&follower->agent.work_home, blob);
     follower->state = FOLLOWER_PLACED;
     if (follower->leader == 0)
-        run_watch_start(&follower->agent.watch, STOPPED_LEAST);
+        run_watch_start(&follower->agent.watch, STOPPED_LEAST, STOPPED_PAUSE);
     wire_put(&follower->up, follower->agent.membership->rank, FRAME_AGENT, blob, size);
 }
 

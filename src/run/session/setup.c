@@ -743,6 +743,7 @@ enum status session_set_up(struct session *session)
     TRY(session_settle_devices(session));
     TRY(session_open_vendor(session));
     if (job->watches) /* bound as the rank is, so that it meets what the rank meets */
-        run_watch_start(&session->runner.run_watch, OUTLIER_LEAST * 1e-9 / 2);
+        run_watch_start(&session->runner.run_watch, OUTLIER_LEAST * 1e-9 / 2,
+                        OUTLIER_LEAST * 1e-9 / 2);
     return session_connected(session);
 }

@@ -25,18 +25,27 @@ static void sleep_ms(long ms)
     nanosleep(&(struct timespec){.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000}, NULL);
 }
 
+static volatile sig_atomic_t goes_on;
+
+static void note_going_on(int signal_number)
+{
+    (void)signal_number;
+    goes_on = 1;
+}
+
 /* Says that it runs, is stopped, and says what it noted: before the watch, meanwhile, in the first half of that
  * time, and in all. */
 static _Noreturn void watched_process(int to)
 {
     struct run_watch watch = {.runs = false};
     uint64_t began = clock_ns();
-    run_watch_start(&watch, 0.3);
+    signal(SIGCONT, note_going_on);
+    run_watch_start(&watch, 0.3, 0.01);
     sleep_ms(50);
     uint64_t halted = clock_ns();
     if (write(to, "", 1) != 1)
         _exit(1);
-    while (clock_ns() - halted < STOPPED_MS * MS / 2) /* it is stopped in here */
+    while (!goes_on) /* it is stopped in here */
         cpu_relax();
     uint64_t ended = clock_ns();
     for (int i = 0; i < 200 && atomic_load(&watch.gaps) == 0; i++)
@@ -81,10 +90,23 @@ static void a_watch_that_was_not_started_knows_nothing(void **state)
     run_watch_stop(&watch);
 }
 
+static void a_watch_that_was_stopped_runs_again(void **state)
+{
+    (void)state;
+    struct run_watch watch = {.runs = false};
+    run_watch_start(&watch, 0.001, 0.025);
+    run_watch_stop(&watch);
+    run_watch_start(&watch, 0.001, 0.025);
+    assert_false(atomic_load(&watch.ends));
+    assert_int_equal(watch.pause, 25 * MS);
+    run_watch_stop(&watch);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_stop_is_noted_with_its_moment),
+        cmocka_unit_test(a_watch_that_was_stopped_runs_again),
         cmocka_unit_test(a_watch_that_was_not_started_knows_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
