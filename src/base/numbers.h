@@ -11,6 +11,13 @@
 /* -1, 0 or 1, for qsort(): `COMPARE(a->x, b->x) ?: COMPARE(a->y, b->y)`. */
 #define COMPARE(a, b) (((a) > (b)) - ((a) < (b)))
 
+/* For qsort() of doubles, none of them a NAN, into ascending order. */
+static inline int compare_doubles(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return COMPARE(x, y);
+}
+
 static inline size_t smaller(size_t a, size_t b)
 {
     return a < b ? a : b;

@@ -302,11 +302,6 @@ static void levels_find(struct fleet *fleet, bool best)
     }
 }
 
-static int ascending(const void *a, const void *b)
-{
-    return COMPARE(*(const double *)a, *(const double *)b);
-}
-
 /* The least level of the slow hosts of a series; INFINITY: there are none. */
 static double slow_level(struct fleet *fleet, int series)
 {
@@ -317,7 +312,7 @@ static double slow_level(struct fleet *fleet, int series)
             sorted[count++] = fleet_level(fleet, series, h);
     if (count < HOSTS_COMPARED)
         return INFINITY;
-    qsort(sorted, count, sizeof *sorted, ascending);
+    qsort(sorted, count, sizeof *sorted, compare_doubles);
     double least = fleet->series[series].metric == METRIC_LOSS ? SLOW_LOSS : SLOW_LEAST;
     for (size_t k = (count + 1) / 2; k < count; k++)
         if (sorted[k] - sorted[k - 1] > fmax(least, sorted[k - 1] - sorted[0]))

@@ -49,12 +49,6 @@ static bool suspects_hold(const struct bottleneck_case *given, enum bottleneck_k
     return (from == a && to == b) || (kind == BOTTLENECK_PAIR && from == b && to == a);
 }
 
-static int compare_rates(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return COMPARE(x, y);
-}
-
 double bottleneck_rate(uint64_t bytes, uint64_t ns)
 {
     return (double)bytes * 1e9 / (double)(ns > BOTTLENECK_TICK ? ns : BOTTLENECK_TICK);
@@ -123,7 +117,7 @@ static bool suspects_confirm(const struct bottleneck_case *given, bool one_node,
     }
     if (others == 0 || slow * 3 < bottleneck->links * 2)
         return false;
-    qsort(rates, (size_t)others, sizeof *rates, compare_rates);
+    qsort(rates, (size_t)others, sizeof *rates, compare_doubles);
     bottleneck->rate = bottleneck_rate(bytes, time);
     bottleneck->others = rates[(others - 1) / 2];
     return bottleneck->others >= BOTTLENECK_PRONOUNCED * bottleneck->rate;

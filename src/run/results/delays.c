@@ -21,12 +21,6 @@ struct far_host {
     double ns;
 };
 
-static int compare_ns(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return COMPARE(x, y);
-}
-
 /* The farthest first. */
 static int compare_hosts(const void *a, const void *b)
 {
@@ -61,7 +55,7 @@ static size_t trips_of(const struct delay_case *given, int node, const bool *far
     for (int other = 0; other < ranks; other++)
         if (given->least[other] > 0)
             trips[count++] = given->least[other];
-    qsort(trips, count, sizeof *trips, compare_ns);
+    qsort(trips, count, sizeof *trips, compare_doubles);
     return count;
 }
 
@@ -109,7 +103,7 @@ static double others_median(const struct delay_case *given, const struct far_hos
     for (size_t i = above; i < count; i++)
         held += trips_of(given, members[hosts[i].rank].node, far, trips + held);
     free(far);
-    qsort(trips, held, sizeof *trips, compare_ns);
+    qsort(trips, held, sizeof *trips, compare_doubles);
     return held ? trips[(held - 1) / 2] : 0;
 }
 

@@ -79,12 +79,6 @@ static double share_of(uint64_t resent, uint64_t packets)
     return packets ? fmin((double)resent / (double)packets, 1) : 0;
 }
 
-static int compare_shares(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return COMPARE(x, y);
-}
-
 /* The share below which a part of 1 / `parts` lies, of all connections, or of those that are not
  * lossy. */
 static double share_at(const struct loss_case *given, bool all, int parts)
@@ -94,7 +88,7 @@ static double share_at(const struct loss_case *given, bool all, int parts)
     for (int i = 0; i < given->count; i++)
         if (all || !given->connections[i].lossy)
             shares[count++] = share_of(given->connections[i].resent, given->connections[i].packets);
-    qsort(shares, (size_t)count, sizeof *shares, compare_shares);
+    qsort(shares, (size_t)count, sizeof *shares, compare_doubles);
     double share = count ? shares[(count - 1) / parts] : 0;
     free(shares);
     return share;

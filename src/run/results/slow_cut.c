@@ -1,5 +1,8 @@
 /*
  * slow_cut.c - whether the hosts fall into two parts with a slow way between them.
+ *
+ * One collective measures few pairs of hosts, and single linkage needs no more, while
+ * accept/judge/cut.c measures nearly all pairs of a fleet and can split them by a spectrum.
  */
 #include "run/results/internal.h"
 
@@ -38,12 +41,6 @@ static int compare_distances(const void *a, const void *b)
     return x->time != y->time ? COMPARE(x->time, y->time)
            : x->low != y->low ? COMPARE(x->low, y->low)
                               : COMPARE(x->high, y->high);
-}
-
-static int compare_times(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return COMPARE(x, y);
 }
 
 static int compare_by_hosts(const void *a, const void *b)
@@ -129,8 +126,8 @@ static void times_sort_out(struct host_cut *cut)
         else
             cut->inner[cut->inner_count++] = time;
     }
-    qsort(cut->cross, cut->cross_count, sizeof *cut->cross, compare_times);
-    qsort(cut->inner, cut->inner_count, sizeof *cut->inner, compare_times);
+    qsort(cut->cross, cut->cross_count, sizeof *cut->cross, compare_doubles);
+    qsort(cut->inner, cut->inner_count, sizeof *cut->inner, compare_doubles);
 }
 
 /* Is the median link inside the part of `node` fast? */
@@ -144,7 +141,7 @@ static bool part_is_fast(const struct host_cut *cut, int node, double limit)
             pair_counts(cut, pair))
             times[count++] = pair_time(cut, pair);
     }
-    qsort(times, count, sizeof *times, compare_times);
+    qsort(times, count, sizeof *times, compare_doubles);
     bool fast = count > 0 && fmax(times[(count - 1) / 2], FLOOR) <= limit;
     free(times);
     return fast;

@@ -51,12 +51,6 @@ static int compare_by_receiver(const void *a, const void *b)
     return x->to != y->to ? COMPARE(x->to, y->to) : COMPARE(x->from, y->from);
 }
 
-static int compare_values(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return COMPARE(x, y);
-}
-
 /* The slowest first. */
 static int compare_ends(const void *a, const void *b)
 {
@@ -118,7 +112,7 @@ static void ends_add(struct fit *fit, bool sends)
         }
         if (end.partners < PARTNERS_LEAST)
             continue;
-        qsort(fit->scratch, (size_t)end.partners, sizeof *fit->scratch, compare_values);
+        qsort(fit->scratch, (size_t)end.partners, sizeof *fit->scratch, compare_doubles);
         end.time = fit->scratch[(end.partners - 1) / 4];
         fit->ends[fit->end_count++] = end;
     }
@@ -200,7 +194,7 @@ static bool slow_ones_confirm(const struct fit *fit, double least)
             pair_counts(fit, pair))
             fit->scratch[count++] = pair->busy * (fit->most / pair->bytes);
     }
-    qsort(fit->scratch, count, sizeof *fit->scratch, compare_values);
+    qsort(fit->scratch, count, sizeof *fit->scratch, compare_doubles);
     return count == 0 || fit->scratch[count / 2] * BOTTLENECK_NEARLY >= least;
 }
 
@@ -222,7 +216,7 @@ static bool others_confirm(const struct fit *fit, double least, struct bottlenec
     }
     if (others < PARTNERS_LEAST)
         return false;
-    qsort(fit->scratch, others, sizeof *fit->scratch, compare_values);
+    qsort(fit->scratch, others, sizeof *fit->scratch, compare_doubles);
     bottleneck->rate = bottleneck_rate((uint64_t)bytes, (uint64_t)own);
     bottleneck->others = fit->scratch[(others - 1) / 2];
     return bottleneck->others >= BOTTLENECK_PRONOUNCED * bottleneck->rate;
