@@ -503,8 +503,6 @@ static enum status testify(const struct destination *to, const struct kept *kept
     struct witnesses *witnesses = &finding->witnesses;
     struct kept first = {.stride = 1};
     struct comparison run;
-    witnesses->iteration = finding->iteration;
-    witnesses->root = finding->root;
     if (kept->stride == 1)
         return witnesses_take(to, kept->at, kept->count, kept->count == finding->wrong, witnesses);
     for (size_t at = 0; first.count < WITNESSES_MOST && run_at(to, at, &run); at += run.count)
@@ -526,8 +524,8 @@ enum status check_result(const struct memory *memory, const struct pattern *patt
     if (wrong == 0 || !tick_on(memory->tick))
         return STATUS_OK; /* also when the job has ended: what was counted then means nothing */
     finding->kind = FINDING_RESULT;
-    finding->iteration = pattern->inputs.iteration;
-    finding->root = pattern->problem.root;
+    finding->iteration = finding->witnesses.iteration = pattern->inputs.iteration;
+    finding->root = finding->witnesses.root = pattern->problem.root;
     finding->hop_peer = -1;
     finding->wrong = wrong;
     finding->first.source = EVERY_RANK;

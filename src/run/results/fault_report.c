@@ -198,7 +198,8 @@ static void groups_report(const struct group_line *line, const struct finding_gr
     }
 }
 
-/* The places that explain all that no hypothesis does. */
+/* The places that explain what no hypothesis does, if one fault explains most of it: a place may fit one
+ * element of several faults by chance. */
 static struct place_list joined_places(const struct group_line *line)
 {
     int *ranks = new_array((size_t)line->ranks.ranks, sizeof *ranks), count = 0;
@@ -208,6 +209,8 @@ static struct place_list joined_places(const struct group_line *line)
     struct place_list list = {.searched = false};
     if (count > 0)
         list = fault_places(line, ranks, count, NULL, false);
+    if (2 * list.explained < list.elements)
+        list.count = list.flipping = 0;
     free(ranks);
     return list;
 }
@@ -216,7 +219,9 @@ static void group_report(const struct group_line *line, struct reporting *report
 {
     int ranks = line->ranks.ranks;
     const struct finding **findings = new_array((size_t)ranks, sizeof *findings);
-    const struct place_list joined = joined_places(line);
+    bool is_said = reporting->said < FAULTS_SAID; /* else a search would serve nobody */
+    const struct place_list joined =
+        is_said ? joined_places(line) : (struct place_list){.searched = false};
     struct finding_groups groups;
     for (int r = 0; r < ranks; r++)
         findings[r] = &summary_of(line, r)->finding;
