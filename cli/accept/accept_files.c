@@ -365,7 +365,7 @@ static json_t *reason_json(const struct found *found)
                      reason->threshold, "compared_with", references[reason->reference]);
 }
 
-/* What to do about a finding; null: nothing that follows from it. */
+/* The action of a finding; null: it asks for none. */
 static json_t *action_json(const struct found *found)
 {
     const char *advice = found_advice(found->kind);

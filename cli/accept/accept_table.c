@@ -82,7 +82,7 @@ static void rotations_print(FILE *out, const struct found *found)
                 found->rotations);
 }
 
-/* What to do about it. */
+/* The action. */
 static void action_print(FILE *out, const struct found *found)
 {
     const char *advice = found_advice(found->kind);

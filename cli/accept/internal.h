@@ -28,7 +28,7 @@ bool accept_drain_line(const struct acceptance *acceptance, int host, char line[
 /* Writes the files that the options name, each of them also where another fails. */
 enum status accept_files_write(const struct acceptance *acceptance);
 
-/* What a run was asked, and when. */
+/* The command line of a run, its date and its duration. */
 struct accept_origin {
     const struct request *request;
     char command_line[COMMAND_LINE_MOST]; /* as rank 0 got it */

@@ -336,7 +336,7 @@ static void health_put(FILE *out, const struct measured *measured, enum health h
     free(names);
 }
 
-/* What the banner says, of hosts first: "3 of 8 hosts are bad"; false: all are good. */
+/* The banner's words about hosts: "3 of 8 hosts are bad"; false: all are good. */
 static bool banner_of_hosts(const struct measured *measured, enum health worst, struct text *text)
 {
     static const char *const words[][2] = {[HEALTH_UNKNOWN] = {"is not judged", "are not judged"},

@@ -115,7 +115,7 @@ enum action {
 };
 extern const char *const action_words[ACTIONS]; /* "cable", "take-out"; NULL: ACTION_NONE */
 
-/* What was seen, as far as an action follows from it. */
+/* The kind of a finding, from which its action follows. */
 enum found_kind {
     FOUND_NOTE, /* nothing is to be done */
     /* Contact to a host. */
@@ -158,7 +158,7 @@ enum action found_action(enum found_kind kind);
 /* The action as a sentence without its end: "reseat the card, and look at its slot"; NULL: none. */
 const char *found_advice(enum found_kind kind);
 
-/* Of a fact that differs, or is not as a profile asks; NULL: the host lacks the part. */
+/* The kind of a finding about a fact; NULL: the host lacks the part. */
 enum found_kind fact_kind(const struct inventory_fact *fact);
 /* Of what the devices of a host have counted that healthy ones do not: the gravest. FOUND_NOTE: it
  * asks for nothing. */
@@ -437,7 +437,7 @@ double stage_left(const struct acceptance *acceptance);
 
 /* ---- missed.c ---- */
 
-/* What a run could not have seen. Numbers that it has not measured are INFINITY. */
+/* The largest faults that a run may not have seen. INFINITY: it has not measured them. */
 struct missed {
     double host_bandwidth, link_bandwidth; /* shares of the fleet's, by which they are slower */
     double latency;                        /* us, by which a host's is longer */

@@ -78,7 +78,7 @@ const char *found_advice(enum found_kind kind)
 
 /* ---- facts ---- */
 
-/* Of all kinds of parts; a fact that is not here is a setting. */
+/* Facts of all kinds of parts; one that is not here is a setting. */
 static const struct {
     const char *key;
     enum found_kind kind;

@@ -167,7 +167,7 @@ struct silences {
     bool *open;     /* by host */
 };
 
-/* Of these, hosts that fell silent at about the same time. */
+/* The number of hosts that fell silent at about the same time. */
 struct silence {
     int first;  /* of them, by time */
     int hosts;  /* how many */

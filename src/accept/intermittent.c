@@ -217,7 +217,7 @@ void gaps_judge(struct acceptance *acceptance)
  */
 #define DOUBLES_LEAST 100 /* packets of a host, above the fleet's median */
 
-/* What each host's counters of TCP grew by, in all stages. */
+/* Growth of a host's counters of TCP, in all stages. */
 struct tcp_growth {
     double resent, sent_twice, came_twice; /* packets */
 };

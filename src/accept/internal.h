@@ -147,7 +147,7 @@ void stage_finds(struct acceptance *acceptance, enum accept_stage stage, enum fo
                  int host, enum health health, enum status status, const char *format, ...)
     __attribute__((format(printf, 7, 8)));
 
-/* What a job showed that came to this. */
+/* The kind of a finding about a job that ended like this. */
 enum found_kind outcome_kind(enum reading_outcome outcome);
 
 /* Zeroed memory until the stage ends. */
@@ -179,7 +179,7 @@ void carriers_judge(struct acceptance *acceptance);
  * others'. If all others did not hear it, it is rank 0's host; of two hosts, either. A lost carrier
  * explains that a host did not hear it. */
 void gaps_judge(struct acceptance *acceptance);
-/* Likewise: the hosts whose packets arrive twice, or at which they do. */
+/* Likewise: hosts from which or at which packets arrive twice. */
 void doubles_judge(struct acceptance *acceptance);
 
 /* Seconds in all that a host must stand still for longer than the fleet's median to be found, where so

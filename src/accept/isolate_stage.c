@@ -171,7 +171,7 @@ static void suspects_put(const struct acceptance *acceptance, const struct isola
     suspect_list_end(list);
 }
 
-/* Of a link whose two ends are good with others, the path between is at fault. */
+/* Two ends that are good with others have a path between them that is at fault. */
 static enum found_kind fault_kind(const struct fleet_fault *fault)
 {
     bool is_path = fault->place == PLACE_LINK;

@@ -394,7 +394,7 @@ static double cells_noise(struct fleet *fleet, int series, bool slow)
     return MEDIAN_ERROR * NORMAL_MAD * median_of(fleet->scratch, count) / sqrt(each);
 }
 
-/* Of two good hosts of four each has too few readings with the other: then that of the slow ones. */
+/* Two good hosts of four have too few readings with each other: then the noise of the slow ones. */
 static double levels_noise(struct fleet *fleet, int series)
 {
     double noise = cells_noise(fleet, series, false);

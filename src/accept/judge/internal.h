@@ -46,6 +46,12 @@ struct series_limit {
     double changed;   /* of the fleet, since the earlier run */
 };
 
+/* Counts of healthy readings, and of those beyond their limits. */
+struct healthy_readings {
+    double count, beyond, beyond_reading;
+    double *count_of, *beyond_of; /* of each host, the first two */
+};
+
 /* Takes another limit, if it is stricter. */
 void limit_tighten(struct excess_limit *limit, double excess, enum reference reference);
 

@@ -79,13 +79,12 @@ enum reading_outcome reading_outcome(const struct reading *reading);
 
 /* ---- Error rates.
  *
- * Of runs on healthy fleets, a share of FALSE_ALARMS at most blames a host or a link for noise, or
- * what --false-alarms asks. Judgements share it (Bonferroni's inequality); each takes its share as
- * `alarms`, and divides it among all that it judges. Each rotation of a soak has it anew: a host that
- * one rotation alone finds slow is a suspect.
+ * Noise makes a run on a healthy fleet blame somebody in a share of FALSE_ALARMS at most, or that of
+ * --false-alarms. Judgements share it (Bonferroni's inequality) as `alarms`, and divide it among all
+ * that they judge. Each rotation of a soak has it anew.
  * ---- */
 
-#define FALSE_ALARMS 0.01
+#define FALSE_ALARMS   0.01
 #define ALARMS_PAIRS   0.4 /* of suspects of pairs, which are the most, */
 #define ALARMS_AGAIN   0.1 /* and of those of `all`; */
 #define ALARMS_LOOKS   0.1 /* of the numbers of hosts by themselves, in self and in node each; */
@@ -268,12 +267,6 @@ struct excess_limit {
     enum reference reference;
 };
 
-/* How many readings are healthy, and how many of them are beyond their limits. */
-struct healthy_readings {
-    double count, beyond, beyond_reading;
-    double *count_of, *beyond_of; /* those of each host, of the first two */
-};
-
 struct limits {
     struct arena *memory; /* of all that follows */
     const struct fleet *fleet;
@@ -283,7 +276,7 @@ struct limits {
     struct series_limit *series;            /* of each */
     double factor, reading_factor;          /* spread_factor() of levels and of readings */
     double packets;                         /* of a reading of losses, their median; 0: none */
-    struct healthy_readings noise[2];       /* [1]: of latencies, which have a noise of their own */
+    struct healthy_readings *noise;         /* [2]; [1]: of latencies, with a noise of their own */
     double *scratch;                        /* as many as hosts, rails and readings */
     struct fleet_note *notes;
     int note_count;
@@ -293,11 +286,8 @@ struct limits {
 
 /* The least faults of hosts and of links that a fleet's own limits tell, of the rail and direction in
  * which the most is missed: shares of a bandwidth, us of a latency, % of the packets. INFINITY: not
- * measured.
- *
- * A loss makes a reading only from LOST_LEAST packets on (accept/pairs_stage.c), which a lower rate may not
- * reach: with n packets in a reading, LOST_SURE / n of them, since a Poisson variable with that mean is
- * below 3 in one of 20 cases. That is of one reading; to be confirmed, a loss must be seen again. */
+ * measured. A reading tells of LOST_LEAST lost packets and more (accept/pairs_stage.c). A rate of
+ * LOST_SURE / n gives fewer of n packets in one of 20 readings (Poisson's distribution). */
 #define LOST_LEAST 3
 #define LOST_SURE  6.3
 

@@ -304,6 +304,7 @@ struct limits *limits_create(const struct fleet *fleet, const struct references 
         .notes = arena_new(memory, series * NOTES_MOST, sizeof *limits->notes)};
     for (size_t c = 0; c < series * hosts; c++)
         limits->cell[c].excess = INFINITY;
+    limits->noise = arena_new(memory, 2, sizeof *limits->noise);
     for (int n = 0; n < 2; n++) {
         limits->noise[n].count_of = arena_new(memory, hosts, sizeof(double));
         limits->noise[n].beyond_of = arena_new(memory, hosts, sizeof(double));

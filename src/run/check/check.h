@@ -97,7 +97,7 @@ struct wrong_element {
     unsigned char expected[DATATYPE_SIZE_MOST], got[DATATYPE_SIZE_MOST];
 };
 
-/* Of one iteration. */
+/* Evidence about one iteration. */
 struct witnesses {
     uint64_t iteration;
     int root;

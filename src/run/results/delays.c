@@ -90,7 +90,7 @@ static size_t hosts_far(const struct far_host *hosts, size_t count)
                : 0;
 }
 
-/* Of the round trips among the hosts that are not far. */
+/* Median of the round trips among the hosts that are not far. */
 static double others_median(const struct delay_case *given, const struct far_host *hosts,
                             size_t above, size_t count)
 {

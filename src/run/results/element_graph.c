@@ -78,7 +78,7 @@ static int node_of_place(struct element_graph *graph, int rank, size_t before, i
     return node_add(graph, &node);
 }
 
-/* What stands at `position` of a message that operation `index` of `rank` reads. */
+/* The node at `position` of a message that operation `index` of `rank` reads. */
 static int node_of_message(struct element_graph *graph, int rank, size_t index,
                            struct message message, size_t position)
 {
@@ -172,7 +172,7 @@ static void graph_sort(struct element_graph *graph)
             graph->results[r] = places[graph->results[r]];
 }
 
-/* Which nodes read each, in the order of their operations. */
+/* Lists the readers of each node, in the order of their operations. */
 static void graph_link(struct element_graph *graph)
 {
     int *begin = graph->readers;
@@ -247,7 +247,7 @@ static void schedules_free(struct element_graph *graph)
     }
 }
 
-/* Those of a root. */
+/* The elements of a root. */
 static bool schedules_make(struct element_graph *graph, int root)
 {
     if (graph->schedules[0] && graph->problem.root == root)

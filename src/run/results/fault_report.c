@@ -198,8 +198,7 @@ static void groups_report(const struct group_line *line, const struct finding_gr
     }
 }
 
-/* The places that explain what no hypothesis does, if one fault explains most of it: a place may fit one
- * element of several faults by chance. */
+/* The places that explain what no hypothesis does, if one fault does. */
 static struct place_list joined_places(const struct group_line *line)
 {
     int *ranks = new_array((size_t)line->ranks.ranks, sizeof *ranks), count = 0;
@@ -209,7 +208,7 @@ static struct place_list joined_places(const struct group_line *line)
     struct place_list list = {.searched = false};
     if (count > 0)
         list = fault_places(line, ranks, count, NULL, false);
-    if (2 * list.explained < list.elements)
+    if (!places_hold(&list))
         list.count = list.flipping = 0;
     free(ranks);
     return list;

@@ -22,7 +22,7 @@ struct testimony {
     struct place_evidence of[ELEMENTS_MOST];
 };
 
-/* What all ranks have of an element that `rank` has wrong. */
+/* The values that all ranks have of an element that `rank` has wrong. */
 static void evidence_make(const struct testimony *testimony, int rank,
                           const struct witnesses *witnesses, const struct wrong_element *element,
                           struct place_evidence *evidence)

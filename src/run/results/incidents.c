@@ -117,7 +117,7 @@ static struct lossy_look *loss_place(struct incidents *incidents)
     return least->longest < incidents->looked_long ? least : NULL;
 }
 
-/* Which packets were sent again since the last look, up to iteration `last`. */
+/* Counts packets sent again since the last look, up to iteration `last`. */
 static void losses_look(struct incidents *incidents, uint64_t last)
 {
     packets_read(incidents);

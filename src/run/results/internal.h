@@ -160,7 +160,7 @@ static inline uint64_t packets_since(uint64_t now, uint64_t before)
     return (uint32_t)(now - before);
 }
 
-/* Of those that were sent again, which may fall by a few: 0. */
+/* The same of packets that were sent again, whose count may fall by a few: then 0. */
 static inline uint64_t resent_since(uint64_t now, uint64_t before)
 {
     uint64_t gain = packets_since(now, before);
@@ -297,6 +297,12 @@ static inline const struct member *member_of(const struct group_line *line, int 
 struct place_list fault_places(const struct group_line *line, const int *ranks, int count,
                                const uint64_t *only, bool lost);
 
+/* Does one place explain most elements? It may fit one of several faults by chance. */
+static inline bool places_hold(const struct place_list *places)
+{
+    return places->count > 0 && 2 * places->explained >= places->elements;
+}
+
 /* As the end of a sentence: "; a flipped bit explains it in ...: suspect ...". */
 void places_text(struct text *text, const struct group_line *line, const struct place_list *places);
 
@@ -369,7 +375,7 @@ void node_make(const struct element_graph *graph, const struct element_node *nod
 /* ---- Finds the places in which one altered value, computed onward, leaves what all ranks have. ----
  */
 
-/* What each rank has of one element. */
+/* The value that each rank has of one element. */
 struct place_evidence {
     uint64_t iteration, at;
     int root;

@@ -40,7 +40,7 @@ struct loss_case {
     struct loss_tally *out, *in, *both; /* by node */
 };
 
-/* Those between the same two hosts come in a row. */
+/* Connections between the same two hosts come in a row. */
 static int compare_connections(const void *a, const void *b)
 {
     const struct connection *x = a, *y = b;

@@ -30,7 +30,7 @@ static uint64_t outlier_limit(const struct outlier_case *given, uint64_t *median
     return limit > *median + QUARTILES * above ? limit : *median + QUARTILES * above;
 }
 
-/* What the ranks know of one iteration. */
+/* The evidence of the ranks about one iteration. */
 struct account {
     const struct outlier_case *given;
     uint64_t iteration, least; /* ns: of what explains it */

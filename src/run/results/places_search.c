@@ -30,7 +30,7 @@ struct place_set {
     uint64_t share;                   /* ranks with a part in an explanation, of either kind */
 };
 
-/* Which operations read another value than the one that was made. */
+/* The operations that read another value than the one that was made. */
 enum altered_readers {
     READERS_ALL,
     READERS_ONE,
@@ -156,7 +156,7 @@ static bool nodes_agree(struct place_search *search, const int *nodes, int count
     return agree;
 }
 
-/* What a node reads, for each alteration of the batch. `room`: for a value that is the same for all. */
+/* The value that a node reads, for each alteration of the batch. `room`: for one that is the same for all. */
 static const void *batch_for(const struct place_search *search, int part,
                              const struct element_node *reader, struct value_batch *room)
 {
@@ -438,7 +438,7 @@ static void set_intersect(struct place_set *set, const struct place_set *other)
     set->share &= other->share;
 }
 
-/* What explains the element: of the places that are left, or of all. */
+/* The candidates that explain the element: of the places that are left, or of all. */
 static void candidates_try(struct place_search *search, bool all)
 {
     search->is_open = all;

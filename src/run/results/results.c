@@ -117,7 +117,7 @@ static uint64_t result_time(const struct result *result, const struct line *line
     return (uint64_t)(mean * (double)result->iterations);
 }
 
-/* Of the slowest group. */
+/* Those of the slowest group. */
 static void result_outliers(struct result *result, const struct line *line)
 {
     size_t count = line->slowest->count;

@@ -104,7 +104,7 @@ static void earlier_losses_do_not_hide_rank_0(void **state)
     judged(".bss", 0, "bad bad unknown unknown");
 }
 
-/* Of two hosts nothing tells which. */
+/* Nothing tells two hosts apart. */
 static void the_last_two_hosts_are_suspect(void **state)
 {
     (void)state;

@@ -282,7 +282,7 @@ static void pairs_are_compared_with_themselves(void **state)
     }
 }
 
-/* What seems congested, and is not when it is measured again, is not told. */
+/* A congestion that the second measurement does not show is not told. */
 static void congestion_that_passes_is_not_told(void **state)
 {
     (void)state;

@@ -237,6 +237,18 @@ static void test_late_write(void **state)
     assert_string_equal(bench.sentence,
                         "1500 elements were wrong in checked iteration 7, and changed while they "
                         "were looked at: something still writes there");
+    /* It is no evidence, and rank 0 takes it behind that of an earlier iteration. */
+    const struct wrong_element *element;
+    struct witness_log log = {0}, got = {0};
+    struct bytes bytes = {0};
+    witness_log_add(&log, &(struct witnesses){.iteration = 3});
+    witness_log_add(&log, &bench.finding.witnesses);
+    witness_log_code(codec_to(&bytes), 3, &log);
+    struct reader reader = {.at = bytes.data, .left = bytes.size};
+    witness_log_code(codec_from(&reader), 3, &got);
+    assert_true(!reader.bad && reader.left == 0);
+    assert_int_equal(witness_log_ask(&got, 7, 0, &element), WITNESS_SILENT);
+    bytes_free(&bytes);
     bench_close(&bench);
 }
 

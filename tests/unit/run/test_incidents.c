@@ -15,7 +15,7 @@
 
 #define MS 1000000u
 
-/* What has been sent again to the only peer. */
+/* Packets sent again to the only peer. */
 static uint64_t packets_resent;
 
 void link_stats_resent(const struct link_stats *stats, struct links *links, uint64_t *resent)

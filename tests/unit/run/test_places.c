@@ -207,7 +207,7 @@ static uint32_t value_of(const struct bench *bench, int rank, uint64_t at)
     return value;
 }
 
-/* What ranks [first, last] have together. */
+/* The share that ranks [first, last] have together. */
 static uint32_t sum_of(const struct bench *bench, int first, int last, uint64_t at)
 {
     uint32_t sum = 0;
@@ -335,6 +335,29 @@ static void test_two_faults(void **state)
     bench_close(&bench);
 }
 
+/* One element of four fits a place by chance: that place is not the fault. */
+static void test_one_element_that_fits(void **state)
+{
+    (void)state;
+    struct bench bench;
+    bench_open_for(&bench, 6, COLLECTIVE_ALLREDUCE, "ring", NULL);
+    for (int fits = 1; fits <= 2; fits++) {
+        memset(bench.logs, 0, sizeof bench.logs);
+        for (int i = 0; i < 4; i++) {
+            bench.inputs.iteration++;
+            bench_claim(&bench, 4, 9, sum_of(&bench, 0, 5, 9) + (1 << 20));
+            if (i >= fits) /* no place changes two ranks alone */
+                bench_claim(&bench, 2, 9, sum_of(&bench, 0, 5, 9) + (1 << 20));
+        }
+        struct place_list places = bench_ask(&bench, false);
+        assert_int_equal(places.elements, 4);
+        assert_int_equal(places.explained, fits);
+        assert_true(places.count > 0);
+        assert_int_equal(places_hold(&places), fits == 2);
+    }
+    bench_close(&bench);
+}
+
 /* Memory of a rank of a tree, which changes when it has been sent to one child of three. */
 static void test_memory(void **state)
 {
@@ -414,7 +437,7 @@ static void test_lost(void **state)
     }
 }
 
-/* What a rank has lost in the source, and what its neighbours copied of it. */
+/* A rank's loss in the source, and its neighbours' copies of it. */
 static void test_source(void **state)
 {
     (void)state;
@@ -628,7 +651,7 @@ int main(void)
         cmocka_unit_test(test_witnesses),   cmocka_unit_test(test_later_iterations),
         cmocka_unit_test(test_tick),        cmocka_unit_test(test_bound),
         cmocka_unit_test(test_ended),       cmocka_unit_test(test_small_stack),
-        cmocka_unit_test(test_long_run),
+        cmocka_unit_test(test_long_run),    cmocka_unit_test(test_one_element_that_fits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
