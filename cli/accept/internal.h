@@ -36,8 +36,8 @@ struct accept_origin {
     double began; /* clock_seconds() then */
 };
 
-/* All that is known: with `status` NULL the run goes on, and no host is good yet. A new reference; NULL:
- * out of memory. */
+/* All that is known: with `status` NULL the run goes on, and no host is good yet. A new reference;
+ * NULL: out of memory. */
 json_t *accept_json(const struct acceptance *acceptance, const struct accept_origin *origin,
                     const enum status *status);
 

@@ -226,8 +226,8 @@ static enum status first_failure(enum status first, enum status next)
 }
 
 /* The command that a word names, among flags that are read later: it says which option of a name is
- * meant. Without such a word it is a run. (A word may be the value of an option that takes none in a
- * run.) getopt changes the order of words, so it gets a copy. */
+ * meant. Without such a word it is a run. (A word may be the value of an option that takes none in
+ * a run.) getopt changes the order of words, so it gets a copy. */
 static unsigned command_seek(int argc, char **argv)
 {
     struct getopt_tables tables;

@@ -100,8 +100,8 @@ struct option_kind {
     json_t *(*compare)(const struct option_row *option, const struct request *request);
 };
 
-/* A table of which a value names an entry, or a list some. Entries of different tables have different
- * types. */
+/* A table of which a value names an entry, or a list some. Entries of different tables have
+ * different types. */
 struct name_table {
     const char *what;    /* "datatype" */
     const void *entries; /* pointers to them, ended by NULL */
@@ -114,8 +114,8 @@ struct name_table {
     size_t chosen;
 };
 
-/* The use that a command makes of the file that an option's value names. It writes no file that it reads,
- * and none twice. */
+/* The use that a command makes of the file that an option's value names. It writes no file that it
+ * reads, and none twice. */
 enum file_use { FILE_NONE, FILE_READ, FILE_WRITTEN };
 
 struct option_row {
@@ -147,13 +147,14 @@ extern const char *const option_group_titles[GROUPS];
 
 /* The first row of a long name; NULL: there is none. */
 const struct option_row *option_find(const char *name);
-/* Options of different commands may have one name: the row of those of `commands` (a sum of FOR_...),
- * or the first if they take none. */
+/* Options of different commands may have one name: the row of those of `commands` (a sum of
+ * FOR_...), or the first if they take none. */
 const struct option_row *option_of(const char *name, unsigned commands);
 
 /* Writes all that the ranks of a job, or the agents of `accept`, must agree on, as a command line:
- * the collective, and every option of that command that is not per_rank. If two ranks differ, a difference of their texts is what
- * the user has to look for. A text that does not fit is cut off. */
+ * the collective, and every option of that command that is not per_rank. If two ranks differ, a
+ * difference of their texts is what the user has to look for. A text that does not fit is cut off.
+ */
 #define COMPARED_TEXT_MOST (ALGORITHMS_MOST * CANDIDATE_TEXT_MOST + 2048)
 void options_compared(const struct request *request, unsigned command,
                       char text[COMPARED_TEXT_MOST]);
@@ -233,7 +234,8 @@ extern const struct name_table collective_table, datatype_table, reduction_table
 /* All names and aliases, in the order of the table. */
 struct names table_names(const struct name_table *table);
 
-/* Fails with "<subject> is neither a collective nor an algorithm of one; valid are ...; did you mean ...?". */
+/* Fails with "<subject> is neither a collective nor an algorithm of one; valid are ...; did you
+ * mean ...?". */
 enum status unknown_listed(const char *subject);
 
 /* Reads "allreduce,allgather" or "all" into request->job.collectives. */
@@ -263,15 +265,16 @@ enum status outputs_probe(const struct request *request, unsigned command);
 
 #define PASSED_TEXT_MOST 2048 /* more than a --transport and a --memory are long */
 
-/* Writes the options that the user gave and that both the command and a run have, of these groups (bits
- * of enum option_group) and without those that each rank has for itself, each behind a blank. `except`: one
- * that is left out; NULL. */
+/* Writes the options that the user gave and that both the command and a run have, of these groups
+ * (bits of enum option_group) and without those that each rank has for itself, each behind a blank.
+ * `except`: one that is left out; NULL. */
 void options_pass(const struct command_line *line, const struct request *request, unsigned groups,
                   const struct option_kind *except, char text[PASSED_TEXT_MOST]);
 
 #define COMMAND_LINE_MOST 4096
 
-/* Writes the command line for a shell, with what the environment gave. What does not fit is cut off. */
+/* Writes the command line for a shell, with what the environment gave. What does not fit is cut
+ * off. */
 void command_line_put(const struct command_line *line, const struct request *request,
                       char text[COMMAND_LINE_MOST]);
 
@@ -286,8 +289,8 @@ enum status command_line_resolve(const struct command_line *line, struct request
 /* The path that an item names; NULL: it is no file. */
 const char *file_item_path(const char *item);
 
-/* Reads the file of an item into request->job.files, if it is not there yet, and makes *choice that of its
- * plan for the collective; choice->algorithm is NULL if it has none. */
+/* Reads the file of an item into request->job.files, if it is not there yet, and makes *choice that
+ * of its plan for the collective; choice->algorithm is NULL if it has none. */
 enum status file_item_read(struct request *request, const struct collective *collective,
                            const char *path, struct choice *choice);
 
@@ -314,8 +317,8 @@ enum status transports_settle(struct request *request);
 
 extern const struct option_kind kind_tuning, kind_rank_counts;
 
-/* Says how this job differs from what the measurements of --tuning hold for: another machine, memory,
- * transports or type. The job goes on. */
+/* Says how this job differs from what the measurements of --tuning hold for: another machine,
+ * memory, transports or type. The job goes on. */
 void tuning_warn(const struct request *request);
 
 /* ---- Option values that are numbers, sizes, words or files. ---- */

@@ -95,8 +95,8 @@ static void measurements_read(const json_t *list, bool of_pairs, struct measured
     }
 }
 
-/* The stage isolate measures suspects again, with partners that are good: its values would make a suspect
- * of each partner, too. */
+/* The stage isolate measures suspects again, with partners that are good: its values would make a
+ * suspect of each partner, too. */
 static bool is_of_suspect(const struct measurement *measurement)
 {
     return strcmp(measurement->stage, "isolate") == 0;

@@ -173,7 +173,8 @@ void heat_map_put(FILE *out, const struct measured *measured, const struct measu
 
 /* ---- run_part.c ---- */
 
-/* The command and the hosts of a run; for each collective, type and operation the curves and the winners. */
+/* The command and the hosts of a run; for each collective, type and operation the curves and the
+ * winners. */
 void run_put(struct page *page, const json_t *document);
 
 /* The value of an option, as the command line has it. */

@@ -157,8 +157,9 @@ const char *share_text(double part, double whole, char text[NUMBER_TEXT_MOST])
  * The look of a page, on paper-white and on dark screens, from 360 pixels on.
  *
  * Curves have the colours of Okabe and Ito ("Color Universal Design", 2008), which colour-blind
- * people tell apart; on white they are darkened until lines have a contrast of 3 and more. A heat map has one hue, from faint
- * to strong. Text has a contrast of at least 4.5 (WCAG 2.1, 1.4.3): a test computes it.
+ * people tell apart; on white they are darkened until lines have a contrast of 3 and more. A heat
+ * map has one hue, from faint to strong. Text has a contrast of at least 4.5 (WCAG 2.1, 1.4.3): a
+ * test computes it.
  */
 /* clang-format off */
 static const char page_style[] =

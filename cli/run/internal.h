@@ -11,7 +11,8 @@
 
 /* ---- fields.c ---- */
 
-/* The columns of the table, from left to right. Behind the size stand those that name what a line runs. */
+/* The columns of the table, from left to right. Behind the size stand those that name what a line
+ * runs. */
 enum column_place {
     PLACE_SIZE,
     PLACE_TIME,
@@ -43,8 +44,8 @@ struct line_fields {
     int count;
 };
 
-/* Free with fields_close(). For the titles alone, a result of the first candidate is enough, whose other
- * members are 0. */
+/* Free with fields_close(). For the titles alone, a result of the first candidate is enough, whose
+ * other members are 0. */
 void fields_open(struct line_fields *fields, const struct job *job, const struct result *result);
 void fields_close(struct line_fields *fields);
 
@@ -95,8 +96,8 @@ void table_conclude(struct report *report, enum status status);
 
 /* ---- table_head.c ---- */
 
-/* The columns of the table that name what a line runs. Each is shown where it is not the same for all
- * lines. */
+/* The columns of the table that name what a line runs. Each is shown where it is not the same for
+ * all lines. */
 enum work_column { COLUMN_COLLECTIVE, COLUMN_DATATYPE, COLUMN_OPERATOR, COLUMN_ALGORITHM, COLUMNS };
 
 struct columns {

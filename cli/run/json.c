@@ -599,8 +599,8 @@ static json_t *document_begin(void)
     return document;
 }
 
-/* A refusal does not wait for the reader of a FIFO. False: there is none; else *path leads to it, by
- * *fd (-1: as it is). */
+/* A refusal does not wait for the reader of a FIFO. False: there is none; else *path leads to it,
+ * by *fd (-1: as it is). */
 static bool refusal_opens(const char **path, int *fd, char place[32])
 {
     struct stat about;

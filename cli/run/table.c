@@ -1,9 +1,9 @@
 /*
  * table.c - prints a run as a table for people: one line a result, as results come in.
  *
- * Where several algorithms run, their lines of one size are held until all of them are there, so that
- * the fastest can be marked; at the end they are ranked. Lines that are not results begin
- * with '#'.
+ * Where several algorithms run, their lines of one size are held until all of them are there, so
+ * that the fastest can be marked; at the end they are ranked. Lines that are not results begin with
+ * '#'.
  */
 #include "cli/run/internal.h"
 
@@ -318,8 +318,8 @@ static const char *paint(const struct table *table, const char *code)
 
 enum table_row { ROW_TITLES, ROW_UNITS, ROW_LINE };
 
-/* A row of the head, or a line, up to the last number; `texts`: of the columns that name what it runs.
- * The head does not end in blanks. */
+/* A row of the head, or a line, up to the last number; `texts`: of the columns that name what it
+ * runs. The head does not end in blanks. */
 static void print_row(const struct table *table, const struct line_fields *fields,
                       enum table_row row, const char *const texts[COLUMNS])
 {

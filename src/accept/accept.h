@@ -194,9 +194,9 @@ struct findings {
     int rotation; /* that goes on; 0: none */
 };
 
-/* Adds a copy. In a rotation of a soak, the same that was found before of the same host or link,
- * in the same stage and of the same severity, is counted instead; a slow host is bad then, and a suspect
- * before. */
+/* Adds a copy. In a rotation of a soak, the same that was found before of the same host or link, in
+ * the same stage and of the same severity, is counted instead; a slow host is bad then, and a
+ * suspect before. */
 void findings_add(struct findings *findings, const struct found *found);
 void findings_free(struct findings *findings);
 

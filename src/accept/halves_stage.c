@@ -3,8 +3,8 @@
  *
  * The hosts that are good are halved, and each exchanges with one of the other half: first some of
  * these pairs, then all at the same time. Halves are random, and by switch where --switches tells
- * the switches: hosts behind half of them exchange with hosts behind the others. What seems congested is
- * halved again, and told if it seems so then, too.
+ * the switches: hosts behind half of them exchange with hosts behind the others. What seems
+ * congested is halved again, and told if it seems so then, too.
  */
 #include "accept/internal.h"
 

@@ -53,7 +53,8 @@ int trial_host(const struct trials *trials, int job);
  * a loss is a finding of its own. */
 bool trial_is_evidence(const struct trials *trials, int job);
 
-/* Adds the finding of a job of many hosts that failed: a worker that died is evidence against its host. */
+/* Adds the finding of a job of many hosts that failed: a worker that died is evidence against its
+ * host. */
 void trials_find_failure(const struct trials *trials, int job);
 
 /* Tells of a NIC port that is not measured, since most "pairs" or "hosts" cannot use it: why this
@@ -182,8 +183,8 @@ void gaps_judge(struct acceptance *acceptance);
 /* Likewise: hosts from which or at which packets arrive twice. */
 void doubles_judge(struct acceptance *acceptance);
 
-/* Seconds in all that a host must stand still for longer than the fleet's median to be found, where so
- * many hosts are compared: of hosts that do not hear rank 0, one less than there are. */
+/* Seconds in all that a host must stand still for longer than the fleet's median to be found, where
+ * so many hosts are compared: of hosts that do not hear rank 0, one less than there are. */
 double gaps_least(const struct acceptance *acceptance, size_t compared);
 
 /* ---- Pairs of hosts, measured at the same time: pairs_stage.c ---- */
@@ -206,8 +207,8 @@ enum status pair_jobs_run(struct pair_jobs *jobs, enum accept_stage stage,
 void pair_job_take(struct pair_jobs *jobs, const struct trials *trials, int job, int rail,
                    const struct host_pair *pair, bool second);
 
-/* Measures so many rounds of other pairs of good hosts, for isolate_again(); of few hosts, as many as
- * their spread needs. */
+/* Measures so many rounds of other pairs of good hosts, for isolate_again(); of few hosts, as many
+ * as their spread needs. */
 enum status pairs_once_more(struct acceptance *acceptance, int rounds);
 
 /* The readings of the last stage pairs; NULL: there are none. */

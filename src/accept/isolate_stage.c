@@ -102,8 +102,8 @@ static enum status sizes_find(struct acceptance *acceptance, int from, int to, s
     return STATUS_OK;
 }
 
-/* Adds to a measurement that did not end why it did not, if it was the size of packets: of a kernel's TCP,
- * which sends a message as packets of its own size. */
+/* Adds to a measurement that did not end why it did not, if it was the size of packets: of a
+ * kernel's TCP, which sends a message as packets of its own size. */
 static enum status sizes_explain(struct acceptance *acceptance, const struct fleet_fault *fault,
                                  struct text *text, enum found_kind *kind)
 {
@@ -341,8 +341,8 @@ static struct references references_find(const struct acceptance *acceptance,
     return references;
 }
 
-/* Suspects are tried again, but in the stage pairs, where only what a measurement showed that failed
- * is told. `earlier`: of an earlier run, or of this one, of the same hosts. */
+/* Suspects are tried again, but in the stage pairs, where only what a measurement showed that
+ * failed is told. `earlier`: of an earlier run, or of this one, of the same hosts. */
 static enum status suspects_judge(struct acceptance *acceptance, enum accept_stage stage,
                                   const struct readings *earlier, struct stage_result *result)
 {

@@ -298,8 +298,8 @@ static void packets_add(const json_t *line, int rank, double *packets, double *r
 }
 
 /* The packets that a rank of a job with -v sent again, in % of those that it sent, 0 of fewer than
- * LOST_LEAST, since TCP also sends some again that were late; NAN: its transport counts none. A loss that
- * few iterations meet leaves their median as it was. */
+ * LOST_LEAST, since TCP also sends some again that were late; NAN: its transport counts none. A
+ * loss that few iterations meet leaves their median as it was. */
 static double lost_packets(const json_t *document, int rank, double *sent)
 {
     double packets = 0, resent = 0;

@@ -3,7 +3,8 @@
  * throttled.
  *
  * A thread wants to run every few milliseconds, and notes when it could not. Where others have only
- * the core of the process, the thread may run elsewhere, and notes nothing. Its signals are blocked.
+ * the core of the process, the thread may run elsewhere, and notes nothing. Its signals are
+ * blocked.
  */
 #ifndef CCTEST_BASE_RUN_WATCH_H
 #define CCTEST_BASE_RUN_WATCH_H

@@ -356,8 +356,8 @@ struct memory_pool {
 #define MEMORY_POOLS 2 /* that a rank takes from, at most */
 
 /* The machine, and the control group of this process, or the one above it that has the least left.
- * Of the machine a reserve for other processes is taken off. A group has none: its limit is there to
- * be used. */
+ * Of the machine a reserve for other processes is taken off. A group has none: its limit is there
+ * to be used. */
 void memory_look(struct memory_pool pools[MEMORY_POOLS]);
 
 /* Of these pools, the one that has less left. */
@@ -435,7 +435,8 @@ void rdma_nic_bus(const char *sysfs, const char *nic, char *bus);
 void rdma_ports_each(const char *sysfs, void (*each)(void *context, const char *nic, int number),
                      void *context);
 
-/* ---- The NICs of a host: RDMA devices and network interfaces of hardware, by what sysfs says. ---- */
+/* ---- The NICs of a host: RDMA devices and network interfaces of hardware, by what sysfs says.
+ * ---- */
 
 #define NIC_INTERFACES_MOST 64
 #define RAILS_MOST          64 /* ports of a host that the jobs of a fleet use, each by itself */
@@ -459,8 +460,8 @@ int nics_find(const char *sysfs, struct nic **nics);
 bool interface_is_hardware(const char *sysfs, const char *netdev);
 
 /* The names of the interfaces of a host that are compared and counted: those of hardware. A network
- * namespace may have none of them: then all but loopback. To be freed with sysfs_names_free(); returns
- * how many. */
+ * namespace may have none of them: then all but loopback. To be freed with sysfs_names_free();
+ * returns how many. */
 int interfaces_find(const char *sysfs, char ***names);
 
 /* ---- The NVIDIA GPUs that a process may use, counted by files. ---- */

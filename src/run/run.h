@@ -64,8 +64,9 @@ enum status buffers_overrun(const struct memory *memory, const struct buffers *b
 
 /* ---- The groups of ranks in which a job runs its collective at the same time (--split).
  *
- * A job that is not split has one group, of all ranks. All groups have the same number of ranks. They
- * are numbered in the order of their first ranks, and the ranks of a group are in ascending order.
+ * A job that is not split has one group, of all ranks. All groups have the same number of ranks.
+ * They are numbered in the order of their first ranks, and the ranks of a group are in ascending
+ * order.
  * ---- */
 
 enum split_kind {
@@ -272,8 +273,8 @@ struct job {
 
 void job_release(struct job *job); /* its candidates, its files, its counts and its groups */
 
-/* Does the sweep's size matter to it? A barrier moves a few bytes; a file of --counts sets the block
- * lengths. */
+/* Does the sweep's size matter to it? A barrier moves a few bytes; a file of --counts sets the
+ * block lengths. */
 bool job_sweeps(const struct job *job, const struct collective *collective);
 
 /* What any of its collectives is. */
@@ -290,12 +291,13 @@ size_t job_next_size(const struct job *job, const struct candidate *candidate, s
 /* How many sizes the sweep of a candidate has. */
 unsigned long long job_size_count(const struct job *job, const struct candidate *candidate);
 
-/* Is --shape for so many ranks? STATUS_USAGE if not. `whose`: what follows their number in that sentence. */
+/* Is --shape for so many ranks? STATUS_USAGE if not. `whose`: what follows their number in that
+ * sentence. */
 enum status job_check_shape(const struct job *job, int ranks, const char *whose);
 
 /* Makes the groups of so many ranks, and in each the nodes, which are those of --shape if it is
- * given. `node`: the node of each rank, or NULL if it is not known yet. Free with split_free(), also
- * after an error. STATUS_USAGE if --split or --shape do not suit the ranks. */
+ * given. `node`: the node of each rank, or NULL if it is not known yet. Free with split_free(),
+ * also after an error. STATUS_USAGE if --split or --shape do not suit the ranks. */
 enum status job_split(const struct job *job, int ranks, const int *node, struct split *split);
 
 /* Checks that the libraries of vendors that the job names can do what it asks for; `ranks` is 0 if
@@ -369,18 +371,19 @@ uint64_t candidate_trips(const struct candidate *candidate);
 
 /* In what follows `ranks` are those of a group. */
 
-/* How many roots a line of the candidate has: with `-r all` each rank is the root in turn; else 1. */
-int candidate_roots(const struct job *job, const struct candidate *candidate, int ranks);
-/* Its iterations before the timed ones, and those that are checked: with CHECKED_ALL the timed ones.
+/* How many roots a line of the candidate has: with `-r all` each rank is the root in turn; else 1.
  */
+int candidate_roots(const struct job *job, const struct candidate *candidate, int ranks);
+/* Its iterations before the timed ones, and those that are checked: with CHECKED_ALL the timed
+ * ones. */
 long candidate_warmups(const struct job *job, const struct candidate *candidate, int ranks);
 long candidate_checks(const struct job *job, const struct candidate *candidate, int ranks);
 
 /* Checks that the job can run with `ranks` ranks in all, in these groups: root, injections, counts,
- * and each candidate in each group. Under `-a all` it removes algorithms that refuse, and under
- * `-d all` or `-o all` what has no meaning over these ranks; otherwise a refusal is an error. Called
- * as soon as the number of ranks is known, and again when the nodes are known; then it replaces
- * `-a auto` by its picks: by the nodes of a group, if all groups have alike ones. STATUS_USAGE, with
+ * and each candidate in each group. Under `-a all` it removes algorithms that refuse, and under `-d
+ * all` or `-o all` what has no meaning over these ranks; otherwise a refusal is an error. Called as
+ * soon as the number of ranks is known, and again when the nodes are known; then it replaces `-a
+ * auto` by its picks: by the nodes of a group, if all groups have alike ones. STATUS_USAGE, with
  * the reason. */
 enum status job_check_ranks(struct job *job, int ranks, const struct split *split);
 
@@ -472,8 +475,8 @@ bool memory_has_spare(const struct memory_pool *pools, const struct memory_reque
  * A dissemination barrier (Hensgen, Finkel, Manber 1988) on flags, each in a cache line of its own:
  * in round k a rank raises the flag of the rank 2^k places on, and waits for its own. All ranks are
  * released at nearly the same time, so the timed operation after it starts evenly; a counter with
- * one last writer does not give this. What a rank writes before it arrives, all ranks see after they
- * have passed. The barrier needs only memory that all its ranks map, so that the programs that
+ * one last writer does not give this. What a rank writes before it arrives, all ranks see after
+ * they have passed. The barrier needs only memory that all its ranks map, so that the programs that
  * cctest is compared with can use it too.
  * ---- */
 
@@ -505,10 +508,10 @@ int node_barrier_awaited(const struct node_barrier *node_barrier);
 bool node_barrier_passed(struct node_barrier *node_barrier);
 
 /* Does the flag that this rank waits for have a value that a rank may have written? If not,
- * node_barrier_passed() returns false for ever. Three values are such, those of the meetings before,
- * now and next. Garbage that happens to be one of them is not seen: the first of them reads as a
- * flag that is not raised yet, so that this rank waits until its caller's deadline; the other two
- * release it, whether or not the rank that it waits for has arrived. */
+ * node_barrier_passed() returns false for ever. Three values are such, those of the meetings
+ * before, now and next. Garbage that happens to be one of them is not seen: the first of them reads
+ * as a flag that is not raised yet, so that this rank waits until its caller's deadline; the other
+ * two release it, whether or not the rank that it waits for has arrived. */
 bool node_barrier_is_sound(const struct node_barrier *node_barrier);
 
 /* ---- split.c ---- */
@@ -673,8 +676,8 @@ enum status runner_synchronize(struct runner *runner, uint64_t *released);
  * has ended or a peer has died, and shows in runner->progress what it waits for. */
 enum status runner_complete(struct runner *runner, struct execution *execution);
 
-/* What this rank has waited for so far says nothing of other programs: it was work of ranks that share
- * its core, outside of runs. */
+/* What this rank has waited for so far says nothing of other programs: it was work of ranks that
+ * share its core, outside of runs. */
 void runner_calm(struct runner *runner);
 
 /* Of an iteration on this rank, ns. */
@@ -733,8 +736,8 @@ enum status test_case_outline(const struct runner *runner, const struct candidat
 /* The channels that it has if devices run it, which hold `most` (run.h). Where none may,
  * those of the host. */
 int test_case_device_channels(const struct job *job, const struct test_case *test_case, int most);
-/* The messages of so many iterations; the roots take turns. Before the first call they are none, but
- * it is known which ranks are peers. */
+/* The messages of so many iterations; the roots take turns. Before the first call they are none,
+ * but it is known which ranks are peers. */
 void test_case_count_peers(struct test_case *test_case, int ranks, long iterations);
 /* The executions go; test_case_ready() may make others. */
 void test_case_unready(struct test_case *test_case);

@@ -15,11 +15,11 @@
 #define CHECK_NS   20000000u  /* between two checks of an idle wait: 20 ms */
 #define NETWORK_NS 300000000u /* idle for so long, it also checks network and GPU: 300 ms */
 
-/* A yield gives up the rest of a time slice. Where other programs want the core, the rank then looks
- * only some times a second, once for a slice of each of them. A rank that sleeps gets the core back
- * when it wakes. So two yields in a row that took as long as CROWDED_NS are followed by naps, for a
- * while. (One may have met a program that wanted the core for a moment, and a nap lasts longer than
- * most waits.) */
+/* A yield gives up the rest of a time slice. Where other programs want the core, the rank then
+ * looks only some times a second, once for a slice of each of them. A rank that sleeps gets the
+ * core back when it wakes. So two yields in a row that took as long as CROWDED_NS are followed by
+ * naps, for a while. (One may have met a program that wanted the core for a moment, and a nap lasts
+ * longer than most waits.) */
 #define CROWDED_NS     1000000u
 #define CROWDED_FOR_NS 500000000u
 #define NAP_NS         20000

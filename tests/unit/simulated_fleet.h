@@ -2,8 +2,8 @@
  * simulated_fleet.h - fleets of hosts with noise and known fault, and a screening of them.
  *
  * Noise: each value has a lognormal factor of 2.5%, one in 200 is also slower by up to 30%, and
- * each host's sending, receiving and latency differ by up to 1% from the others'. Of 5,000 packets up
- * to 2 are lost, of a disturbed reading up to 30.
+ * each host's sending, receiving and latency differ by up to 1% from the others'. Of 5,000 packets
+ * up to 2 are lost, of a disturbed reading up to 30.
  */
 #ifndef CCTEST_TESTS_SIMULATED_FLEET_H
 #define CCTEST_TESTS_SIMULATED_FLEET_H

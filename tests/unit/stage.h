@@ -168,8 +168,8 @@ static inline void stage_make(struct stage *stage, int rank, const struct operat
     }
 }
 
-/* May operation `index` run, since all that it conflicts with has run, and all messages before it on its
- * lane? Ranks may write a receive before the send that another waits for. */
+/* May operation `index` run, since all that it conflicts with has run, and all messages before it
+ * on its lane? Ranks may write a receive before the send that another waits for. */
 static inline bool stage_may(struct stage *stage, int rank, size_t index)
 {
     const struct schedule *schedule = stage->schedules[rank];

@@ -1,10 +1,10 @@
 /*
  * connect.c - makes the sockets between this rank and its peers.
  *
- * The lower rank listens (base/net/net.h), the higher one connects, and both prove that they know the
- * job's secret. One loop makes all connections at the same time, and never waits for a single one.
- * A failed attempt is repeated, by the peer's next address, for as long as any rank progresses: the
- * peer may not have been ready, or may have rejected a connection that was slow.
+ * The lower rank listens (base/net/net.h), the higher one connects, and both prove that they know
+ * the job's secret. One loop makes all connections at the same time, and never waits for a single
+ * one. A failed attempt is repeated, by the peer's next address, for as long as any rank
+ * progresses: the peer may not have been ready, or may have rejected a connection that was slow.
  *
  * The connecting end may give up an attempt and try another address. So it confirms the connection
  * that it keeps by one byte after the handshake. Otherwise a peer that had slept would accept a

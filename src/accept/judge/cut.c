@@ -57,8 +57,8 @@ static void edges_merge(struct cutting *c)
     c->count = merged;
 }
 
-/* A slow host is slow with all of its partners, so the best of its readings says what it explains; a
- * host of a small part has few partners inside, and its median says nothing. */
+/* A slow host is slow with all of its partners, so the best of its readings says what it explains;
+ * a host of a small part has few partners inside, and its median says nothing. */
 static void edges_find(struct cutting *c, const struct fleet *fleet, const struct reading *readings,
                        size_t count, enum metric metric)
 {
@@ -128,7 +128,8 @@ static void vector_find(struct cutting *c, uint64_t *random)
         vector_turn(c, shift);
 }
 
-/* The host whose move to the other side makes the pairs across slower by the most; -1: none does. */
+/* The host whose move to the other side makes the pairs across slower by the most; -1: none does.
+ */
 static int move_find(struct cutting *c)
 {
     double *gain = c->next;

@@ -33,8 +33,8 @@ double fleet_excess(const struct fleet *fleet, const struct reading *reading);
 /* The value of an excess of a link in a series of its host. */
 double fleet_link_value(const struct fleet *fleet, int series, int host, int peer, double excess);
 
-/* The largest excess of a cell's readings with partners that are not slow, and the least of all; NAN
- * without readings. */
+/* The largest excess of a cell's readings with partners that are not slow, and the least of all;
+ * NAN without readings. */
 double fleet_worst(const struct fleet *fleet, int series, int host);
 double fleet_best(const struct fleet *fleet, int series, int host);
 

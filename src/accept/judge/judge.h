@@ -79,9 +79,9 @@ enum reading_outcome reading_outcome(const struct reading *reading);
 
 /* ---- Error rates.
  *
- * Noise makes a run on a healthy fleet blame somebody in a share of FALSE_ALARMS at most, or that of
- * --false-alarms. Judgements share it (Bonferroni's inequality) as `alarms`, and divide it among all
- * that they judge. Each rotation of a soak has it anew.
+ * Noise makes a run on a healthy fleet blame somebody in a share of FALSE_ALARMS at most, or that
+ * of --false-alarms. Judgements share it (Bonferroni's inequality) as `alarms`, and divide it among
+ * all that they judge. Each rotation of a soak has it anew.
  * ---- */
 
 #define FALSE_ALARMS   0.01
@@ -99,25 +99,24 @@ enum reading_outcome reading_outcome(const struct reading *reading);
  * those of all its partners. The reference of their excess is the median of all readings of the
  * metric and rail. A reading that failed has an infinite excess.
  *
- * Where switches are known, pairs of one switch and pairs of different ones have a reference
- * each, since distance is no fault. Of random pairs of n hosts, m behind each switch, a share of
- * (m - 1) / (n - 1) is of one switch, which is enough for a median of the fleet (64 hosts, 16
- * behind each switch: 53 pairs of 224). Latencies always have both references. Bandwidths have
- * them where both kinds have at least 8 readings, and no host a part in more than half of those
- * of one kind: a host alone on its switch would be compared with itself. Distances beyond that,
- * as in a network of several levels, are one kind.
+ * Where switches are known, pairs of one switch and pairs of different ones have a reference each,
+ * since distance is no fault. Of random pairs of n hosts, m behind each switch, a share of (m - 1)
+ * / (n - 1) is of one switch, which is enough for a median of the fleet (64 hosts, 16 behind each
+ * switch: 53 pairs of 224). Latencies always have both references. Bandwidths have them where both
+ * kinds have at least 8 readings, and no host a part in more than half of those of one kind: a host
+ * alone on its switch would be compared with itself. Distances beyond that, as in a network of
+ * several levels, are one kind.
  *
  * A cell's level is the lower median of its readings: the value in the middle, or the better of
  * two. A disturbed reading does not move it as long as as many were good.
  *
  * A bandwidth is as bad as the worse of its two ends, so a slow partner hides what a host can do. A
- * cell (of no latency) is slow if its level lies above the first gap in the upper half of the sorted levels of its
- * series that is wider than SLOW_LEAST, and than all levels below it lie apart (Rousseeuw, "Least
- * median of squares regression", JASA 1984, takes the half of the data that lies together). Readings
- * with a slow partner are left out, and so are those of slow hosts from references and spreads;
- * levels and slow cells are found again until no cell changes (Tukey, "Exploratory Data Analysis",
- * 1977: two-way medians). So up to half of the hosts may be slow.
- *
+ * cell (of no latency) is slow if its level lies above the first gap in the upper half of the
+ * sorted levels of its series that is wider than SLOW_LEAST, and than all levels below it lie apart
+ * (Rousseeuw, "Least median of squares regression", JASA 1984, takes the half of the data that lies
+ * together). Readings with a slow partner are left out, and so are those of slow hosts from
+ * references and spreads; levels and slow cells are found again until no cell changes (Tukey,
+ * "Exploratory Data Analysis", 1977: two-way medians). So up to half of the hosts may be slow.
  * The fleet is the median of the levels, not of the readings.
  * ---- */
 
@@ -188,18 +187,18 @@ double fleet_level(const struct fleet *fleet, int series, int host);
 /* ---- A fleet in two parts, whose pairs across are slow: a switch that nobody has named.
  *
  * A pair's bandwidth counts by its excess beyond that of its slower host, which is the best of the
- * host's own. The two parts are the signs of the vector that makes the pairs across the slowest (the
- * spectral method of Donath and Hoffman, "Lower bounds for the partitioning of graphs", 1973),
+ * host's own. The two parts are the signs of the vector that makes the pairs across the slowest
+ * (the spectral method of Donath and Hoffman, "Lower bounds for the partitioning of graphs", 1973),
  * improved by moving single hosts. They count if the median across is slower than that inside each
- * part by 0.2 (18%), and if the same search finds no such mean difference after the values of all pairs
- * were shuffled, in any of 2 / alarms - 1 times, 1,999 at most (a permutation test: Fisher, "The Design
- * of Experiments", 1935), for each of two metrics, or if it is 6 times the deviation of the pairs of
- * one kind: of the few shuffles of 6 hosts one in 500 is the cut itself. Each part has 3 hosts at least: two
- * slow hosts look like a part of two.
+ * part by 0.2 (18%), and if the same search finds no such mean difference after the values of all
+ * pairs were shuffled, in any of 2 / alarms - 1 times, 1,999 at most (a permutation test: Fisher,
+ * "The Design of Experiments", 1935), for each of two metrics, or if it is 6 times the deviation of
+ * the pairs of one kind: of the few shuffles of 6 hosts one in 500 is the cut itself. Each part has
+ * 3 hosts at least: two slow hosts look like a part of two.
  * ---- */
 
-/* `readings`: those of the fleet. `side`: of each host, 0 or 1; -1: it has no pair. False: there is no
- * such cut. */
+/* `readings`: those of the fleet. `side`: of each host, 0 or 1; -1: it has no pair. False: there is
+ * no such cut. */
 bool cut_find(const struct fleet *fleet, const struct reading *readings, size_t count,
               double alarms, uint64_t seed, int *side);
 
@@ -284,10 +283,10 @@ struct limits {
     struct reading *earlier_readings; /* sorted by compare_readings() */
 };
 
-/* The least faults of hosts and of links that a fleet's own limits tell, of the rail and direction in
- * which the most is missed: shares of a bandwidth, us of a latency, % of the packets. INFINITY: not
- * measured. A reading tells of LOST_LEAST lost packets and more (accept/pairs_stage.c). A rate of
- * LOST_SURE / n gives fewer of n packets in one of 20 readings (Poisson's distribution). */
+/* The least faults of hosts and of links that a fleet's own limits tell, of the rail and direction
+ * in which the most is missed: shares of a bandwidth, us of a latency, % of the packets. INFINITY:
+ * not measured. A reading tells of LOST_LEAST lost packets and more (accept/pairs_stage.c). A rate
+ * of LOST_SURE / n gives fewer of n packets in one of 20 readings (Poisson's distribution). */
 #define LOST_LEAST 3
 #define LOST_SURE  6.3
 
@@ -304,7 +303,8 @@ struct sensitivity limits_sensitivity(const struct limits *limits);
  *
  *     max(spread_factor(judged, alarms) * deviation, floor)
  *
- * in one measurement, or beyond what a profile or an earlier run asks. Fewer than HOSTS_COMPARED are compared with those alone.
+ * in one measurement, or beyond what a profile or an earlier run asks. Fewer than HOSTS_COMPARED
+ * are compared with those alone.
  * ---- */
 
 struct value_rule {
@@ -396,13 +396,14 @@ struct rounds; /* a plan */
 int rounds_all(int hosts);
 
 /* So many rounds that each host meets log2(hosts) others, and at least 7, or all others of a small
- * fleet, so often that it has 6 readings: fewer than 5 hosts have their spread from repetition. log2(hosts) rounds of random matchings join all hosts by short paths. The median of 7
- * readings stands up to 3 that are disturbed or have a faulty partner; with 3 partners, a fault
- * that shows now and then is often not seen (make fleets). One more where a host sits out. */
+ * fleet, so often that it has 6 readings: fewer than 5 hosts have their spread from repetition.
+ * log2(hosts) rounds of random matchings join all hosts by short paths. The median of 7 readings
+ * stands up to 3 that are disturbed or have a faulty partner; with 3 partners, a fault that shows
+ * now and then is often not seen (make fleets). One more where a host sits out. */
 int rounds_enough(int hosts);
 
-/* A plan of `count` rounds of hosts from 0, hosts > 0: behind rounds_all(hosts) it begins again. The same seed
- * makes the same plan. */
+/* A plan of `count` rounds of hosts from 0, hosts > 0: behind rounds_all(hosts) it begins again.
+ * The same seed makes the same plan. */
 struct rounds *rounds_plan(int hosts, int count, uint64_t seed);
 void rounds_free(struct rounds *rounds); /* NULL is allowed */
 
@@ -621,11 +622,11 @@ const char *fleet_size_remark(int hosts);
  *
  * Groups are the hosts of a switch. A transfer between two groups belongs to both. The groups are
  * looked at from the one of which the most transfers are below SHARE_LEAST to the one of which the
- * fewest are, and among equals from the worst median to the best. A group is congested when the median
- * of those of its transfers, TRANSFERS_LEAST at least, that no congested group before it has
- * explained is below SHARE_LEAST; it explains all its transfers. So a good switch that talked to
- * a congested one is no suspect. Of two groups that talked only to each other the first one is
- * taken for both.
+ * fewest are, and among equals from the worst median to the best. A group is congested when the
+ * median of those of its transfers, TRANSFERS_LEAST at least, that no congested group before it has
+ * explained is below SHARE_LEAST; it explains all its transfers. So a good switch that talked to a
+ * congested one is no suspect. Of two groups that talked only to each other the first one is taken
+ * for both.
  * ---- */
 
 #define SHARE_LEAST      0.8 /* of what pairs have when few talk */

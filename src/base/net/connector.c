@@ -1,5 +1,6 @@
 /*
- * connector.c - connects to another rank and authenticates, without blocking. A fuzz target replaces it.
+ * connector.c - connects to another rank and authenticates, without blocking. A fuzz target
+ * replaces it.
  */
 #include "base/net/net.h"
 
@@ -7,8 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A network in which large packets vanish is told by the connections that move data, not by the loss of a
- * rank: IPv6 asks 1,280 bytes of each link (RFC 8200), so segments of this size pass. */
+/* A network in which large packets vanish is told by the connections that move data, not by the
+ * loss of a rank: IPv6 asks 1,280 bytes of each link (RFC 8200), so segments of this size pass. */
 #define CALL_SEGMENT 1200 /* bytes */
 
 static void call_hang_up(struct connector *call)

@@ -244,8 +244,8 @@ struct connector {
 };
 
 /* Begins to call the rank at `routes`, one after the other, `seconds` for each; sets the outcome of
- * each in `outcomes`, which stay the caller's, to a static text. `now`: seconds of a clock, the same
- * in all calls. */
+ * each in `outcomes`, which stay the caller's, to a static text. `now`: seconds of a clock, the
+ * same in all calls. */
 void connector_begin(struct connector *call, const struct address *routes, const char **outcomes,
                      int count, double seconds, double now);
 /* What poll() is to wait for; fd -1: nothing. */

@@ -176,8 +176,8 @@ double binomial_tail(int tries, int hits, double chance)
 /*
  * How well the median of the samples is known.
  */
-/* P(B(n, 1/2) = floor(n/2)). For even n it is C(n, n/2) / 2^n, the product of (2i - 1) / 2i for i up
- * to n/2; an odd n has the value of n + 1. */
+/* P(B(n, 1/2) = floor(n/2)). For even n it is C(n, n/2) / 2^n, the product of (2i - 1) / 2i for i
+ * up to n/2; an odd n has the value of n + 1. */
 static double binomial_centre(size_t n)
 {
     double probability = 1;

@@ -67,12 +67,12 @@ bool median_interval_is_narrow(const struct median_interval *interval);
 /* ---- Do the times of a line gather around two values?
  *
  * The logarithms of the samples are cut in two where the variance between the parts is greatest (N.
- * Otsu, IEEE Transactions on Systems, Man and Cybernetics 9, 1979), with at least MODES_SHARE of the
- * samples in each. The medians of the parts stand for modes if there is a valley between them. A
- * density with one mode is nowhere lower than at both of two places around. So of three ranges of
- * equal width, around the first median, half-way, and around the second, the middle one would have as
- * many samples as the emptier of the others. It is a valley if it has a quarter of these at most, and
- * so few by a chance below 1e-4 (a binomial with 1/2). This supposes no distribution.
+ * Otsu, IEEE Transactions on Systems, Man and Cybernetics 9, 1979), with at least MODES_SHARE of
+ * the samples in each. The medians of the parts stand for modes if there is a valley between them.
+ * A density with one mode is nowhere lower than at both of two places around. So of three ranges of
+ * equal width, around the first median, half-way, and around the second, the middle one would have
+ * as many samples as the emptier of the others. It is a valley if it has a quarter of these at
+ * most, and so few by a chance below 1e-4 (a binomial with 1/2). This supposes no distribution.
  * ---- */
 
 #define MODES_SHARE 0.1  /* of the samples: fewer are outliers */
@@ -172,9 +172,9 @@ int statistics_late_rank(const uint64_t *late, int ranks, uint64_t duration);
  * The samples are cut, in order of time, into TREND_BLOCKS blocks of equal length. The test is that
  * of Mann and Kendall on the medians of the blocks (M. G. Kendall, Rank Correlation Methods, 4th
  * edition, 1975), which supposes no distribution: with S the pairs of blocks that rise less those
- * that fall, z = (|S| - 1) / sqrt(k (k - 1) (2k + 5) / 18) for k blocks. The change is that from the
- * first third of the line to the last. Medians let outliers pass, and noise that is slower than an
- * iteration but faster than a block.
+ * that fall, z = (|S| - 1) / sqrt(k (k - 1) (2k + 5) / 18) for k blocks. The change is that from
+ * the first third of the line to the last. Medians let outliers pass, and noise that is slower than
+ * an iteration but faster than a block.
  * ---- */
 
 #define TREND_BLOCKS 18   /* six in a third; fewer samples have no trend */

@@ -19,8 +19,8 @@
 
 /* ---- The content of a fleet's frames: encoded and decoded.
  *
- * As controlplane/control/control.h: pure; each *_decode() returns false unless the bytes are exactly one
- * message that an agent of this fleet may have written.
+ * As controlplane/control/control.h: pure; each *_decode() returns false unless the bytes are
+ * exactly one message that an agent of this fleet may have written.
  * ---- */
 
 #define STAGE_NAME_MOST 32
@@ -103,8 +103,8 @@ bool gaps_decode(const void *data, size_t size, struct host_gaps *gaps);
  * ---- */
 
 /* What a worker does, in its own process: runs `command` as the rank that `membership` names, and
- * writes what its agent is to bring to rank 0 of the fleet to the descriptor `result`, a pipe; of an
- * ordinary job only rank 0 has any. `argument` is the agent's. Returns the exit status. */
+ * writes what its agent is to bring to rank 0 of the fleet to the descriptor `result`, a pipe; of
+ * an ordinary job only rank 0 has any. `argument` is the agent's. Returns the exit status. */
 typedef enum status worker_main(const struct membership *membership, const char *command,
                                 int result, void *argument);
 
@@ -147,8 +147,8 @@ _Noreturn void worker_live(const struct worker *worker, const struct order *orde
                            const struct membership *membership, const struct agent_config *config);
 /* Fills WORKER_POLLS entries. */
 void worker_watch(const struct worker *worker, struct pollfd *set);
-/* After poll(), and at least ten times a second: reads, reaps, and ends a worker whose time is over.
- */
+/* After poll(), and at least ten times a second: reads, reaps, and ends a worker whose time is
+ * over. */
 void worker_serve(struct worker *worker, double now);
 /* When worker_serve() has something to do; infinity: when a descriptor is ready. */
 double worker_due(const struct worker *worker);
@@ -157,10 +157,10 @@ void worker_abandon(struct worker *worker);
 
 /* ---- What every process of a fleet is: it listens, forks workers, and watches connections.
  *
- * An agent is one thread, which never touches data, a GPU or a NIC, and never waits for anything but
- * poll(). So no fault of a device takes it away. Rank 0 is the coordinator (agents.h). The first
- * agent of every other host that calls rank 0 leads its host: it stays connected to rank 0, which
- * sends the other agents of the host to it (agents.h). So rank 0 talks to hosts.
+ * An agent is one thread, which never touches data, a GPU or a NIC, and never waits for anything
+ * but poll(). So no fault of a device takes it away. Rank 0 is the coordinator (agents.h). The
+ * first agent of every other host that calls rank 0 leads its host: it stays connected to rank 0,
+ * which sends the other agents of the host to it (agents.h). So rank 0 talks to hosts.
  *
  *     rank 0 -- leader -- agents of its host
  *            -- leader -- ...
@@ -288,12 +288,12 @@ void roster_lose(struct roster *roster, int rank, const char *why, const char *s
  */
 void roster_complete(struct roster *roster, const char *why);
 
-/* ---- Rank 0's view of a fleet: hosts with their agents, on which it runs small jobs side by
- * side, and which it outlives.
+/* ---- Rank 0's view of a fleet: hosts with their agents, on which it runs small jobs side by side,
+ * and which it outlives.
  *
  * A job is a command, and the agents whose workers are its ranks. A worker that dies, hangs or is
- * stopped costs its own job and nothing else. An agent that dies or falls silent takes its host out:
- * the caller gives that host no further job.
+ * stopped costs its own job and nothing else. An agent that dies or falls silent takes its host
+ * out: the caller gives that host no further job.
  * ---- */
 
 struct coordinator;
@@ -324,8 +324,8 @@ struct fleet_outcome {
 typedef void coordinator_progress(void *argument, int ended, int count);
 
 /* Runs jobs side by side, each for `seconds` at most. Returns when all their workers have ended, or
- * were lost; frees nothing. *outcomes: of each job, for coordinator_outcomes_free(), also after errors.
- * STATUS_INTERRUPTED: a signal came, and some ends are WORKER_LOST. */
+ * were lost; frees nothing. *outcomes: of each job, for coordinator_outcomes_free(), also after
+ * errors. STATUS_INTERRUPTED: a signal came, and some ends are WORKER_LOST. */
 enum status coordinator_run(struct coordinator *coordinator, const char *stage,
                             const struct fleet_job *jobs, int count, double seconds,
                             coordinator_progress *progress, void *argument,
@@ -344,26 +344,26 @@ enum status follower_run(const struct membership *membership, const struct agent
 
 /* ---- The NIC ports of a fleet that its jobs may use, over verbs. ---- */
 
-/* The one of a job's transports (ended by a NULL transport) that goes through NIC ports: verbs. NULL: it
- * may use none. */
+/* The one of a job's transports (ended by a NULL transport) that goes through NIC ports: verbs.
+ * NULL: it may use none. */
 const struct transport_choice *nic_port_choice(const struct transport_choice *choices);
 
-/* The ports that are active on more than half of the hosts whose inventory is known (NULL: of none), and
- * that a job with these transports may use: verbs is among them, and nic= names them if it is given. The
- * names are the inventories' own: "mlx5_2". Returns how many. */
+/* The ports that are active on more than half of the hosts whose inventory is known (NULL: of
+ * none), and that a job with these transports may use: verbs is among them, and nic= names them if
+ * it is given. The names are the inventories' own: "mlx5_2". Returns how many. */
 int nic_ports_find(const struct transport_choice *choices, const struct inventory *inventories, int hosts,
                    const char *ports[RAILS_MOST]);
 
 /* Is the port active on this host, as far as is known? */
 bool nic_port_is_at(const char *port, const struct inventory *inventories, int host);
 
-/* The transport, as of nic_port_choice(), is to use this port alone, "mlx5_2": its nic= is then "mlx5_2:1",
- * written into `nic`, which must stay, and rails= is not given. */
+/* The transport, as of nic_port_choice(), is to use this port alone, "mlx5_2": its nic= is then
+ * "mlx5_2:1", written into `nic`, which must stay, and rails= is not given. */
 #define NIC_TEXT_MOST (PART_NAME_MOST + 8)
 void nic_port_take(struct transport_choice *choice, const char *port, char nic[NIC_TEXT_MOST]);
 
-/* What --transport must say for a job through this port alone: "verbs:nic=mlx5_2:1", with the user's
- * other options of verbs. Returns `text`. */
+/* What --transport must say for a job through this port alone: "verbs:nic=mlx5_2:1", with the
+ * user's other options of verbs. Returns `text`. */
 #define PORT_TRANSPORT_MOST (TRANSPORT_LIST_MOST + PART_NAME_MOST + 16)
 const char *nic_port_transport(const struct transport_choice *choices, const char *port,
                                char text[PORT_TRANSPORT_MOST]);

@@ -18,8 +18,8 @@
 /*
  * Rank 0's heartbeats while it does not turn: it judges, or waits for a disk or a terminal.
  *
- * A thread that sends, and reads nothing. While it runs no other thread may touch the connections, or
- * fork.
+ * A thread that sends, and reads nothing. While it runs no other thread may touch the connections,
+ * or fork.
  */
 struct pulse {
     struct child_links *links;
@@ -77,7 +77,8 @@ static void pulse_init(struct pulse *pulse, struct child_links *links, double se
     pthread_condattr_destroy(&attributes);
 }
 
-/* If no thread can be started, there are no heartbeats: agents miss rank 0 if it does not turn for long. */
+/* If no thread can be started, there are no heartbeats: agents miss rank 0 if it does not turn for
+ * long. */
 static void pulse_start(struct pulse *pulse)
 {
     pulse->stops = false;

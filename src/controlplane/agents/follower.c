@@ -225,8 +225,8 @@ static void follower_lost_up(struct follower *follower, enum frame_state state)
                                : fail_peer(REASON_PEER_LOST, 0, "rank 0 is lost: %s", why));
 }
 
-/* A word of rank 0 has come. The gap before it counts if this thread had looked for one a moment ago:
- * later, when the thread of the watch has noted whether the process ran. */
+/* A word of rank 0 has come. The gap before it counts if this thread had looked for one a moment
+ * ago: later, when the thread of the watch has noted whether the process ran. */
 static void follower_hear(struct follower *follower)
 {
     double now = clock_seconds(), least = UNHEARD_BEATS * follower->agent.heartbeat;

@@ -63,8 +63,8 @@ enum movement {
     MOVEMENTS
 };
 
-/* Messages of so many bytes and more that take a path, up to the next row of the path. What costs are
- * measured by, and predicted. */
+/* Messages of so many bytes and more that take a path, up to the next row of the path. What costs
+ * are measured by, and predicted. */
 struct path_range {
     enum path path;
     size_t least, most;    /* bytes of messages by which the costs are measured; most 0: any */
@@ -142,9 +142,10 @@ struct transport_setting {
 };
 
 /* A transport's way to its peers over the control plane. While it connects, all ranks call call()
- * together, with mutual peers: it sends `each` bytes to each of `peers` (`mine`: count * each bytes, in
- * their order) and receives as many from each (`theirs`). The bytes go encrypted; `theirs` come from
- * ranks of this job, and are to be checked. Blocks; the job's end and its deadline end it. */
+ * together, with mutual peers: it sends `each` bytes to each of `peers` (`mine`: count * each
+ * bytes, in their order) and receives as many from each (`theirs`). The bytes go encrypted;
+ * `theirs` come from ranks of this job, and are to be checked. Blocks; the job's end and its
+ * deadline end it. */
 struct peer_exchange {
     enum status (*call)(void *argument, const int *peers, int count, const void *mine, size_t each,
                         void *theirs);
@@ -440,10 +441,10 @@ const char *fallback_text(const struct fallback *fallback, const struct member *
 /* ---- One rank's links to all others: which transport serves which peer.
  *
  * For each pair of ranks the first transport of the user's list that works both ways is taken. The
- * order of calls, with an exchange of the encoded share after each encoding: links_open, links_wish,
- * links_encode_offers, links_decode_offers (of each rank), links_attach, links_encode_reach,
- * links_decode_reach (of each peer), links_choose, links_connect. A decoder returns false for
- * invalid data.
+ * order of calls, with an exchange of the encoded share after each encoding: links_open,
+ * links_wish, links_encode_offers, links_decode_offers (of each rank), links_attach,
+ * links_encode_reach, links_decode_reach (of each peer), links_choose, links_connect. A decoder
+ * returns false for invalid data.
  * ---- */
 
 struct links;
@@ -483,9 +484,10 @@ void links_decode_reach(struct links *links, const int *peers, int count,
  * of ranks: names both and the reasons. */
 enum status links_choose(struct links *links, const struct member *members);
 
-/* How many of a lane's two channels to and from `peer` need rings (dataplane/execute/execute.h) for messages in
- * this kind of memory: 2 where the peer's transport does not reach it, 1 where it reaches it but
- * does not combine there what it receives, else 0. Between links_choose() and links_connect(). */
+/* How many of a lane's two channels to and from `peer` need rings (dataplane/execute/execute.h) for
+ * messages in this kind of memory: 2 where the peer's transport does not reach it, 1 where it
+ * reaches it but does not combine there what it receives, else 0. Between links_choose() and
+ * links_connect(). */
 int links_ring_directions(const struct links *links, int peer, const struct memory_kind *kind);
 
 /* Makes the connections; blocks. Called once, by all ranks together. Endpoints that serve no peer
@@ -532,15 +534,16 @@ void links_close(struct links *links); /* NULL is allowed */
 
 /* ---- transport.c ---- */
 
-/* May the transport use this port, "mlx5_2" (its port 1) or "mlx5_2:2"? Its nic= names it, or is not given. */
+/* May the transport use this port, "mlx5_2" (its port 1) or "mlx5_2:2"? Its nic= names it, or is
+ * not given. */
 bool choice_allows_nic(const struct transport_choice *choice, const char *nic);
 
 /* ---- Memory that ranks share is input from outside: a peer, another process or a
  * fault may write anything there.
  * ---- */
 
-/* Copies from shared memory. What the caller then checks is what it uses: the compiler does not read
- * the original again, which may have changed. */
+/* Copies from shared memory. What the caller then checks is what it uses: the compiler does not
+ * read the original again, which may have changed. */
 static inline void shared_snapshot(void *copy, const void *shared, size_t bytes)
 {
     memcpy(copy, shared, bytes);

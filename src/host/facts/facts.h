@@ -154,8 +154,9 @@ void inventory_collect(const struct inventory_source *source, struct inventory *
  * the rest is traffic.
  * ---- */
 
-/* Counters of the host, behind TCP_COUNTER: packets that it sent again; of those that it sent, those of
- * which a receiver said that they came twice (RFC 2883); and those that it received once more. */
+/* Counters of the host, behind TCP_COUNTER: packets that it sent again; of those that it sent,
+ * those of which a receiver said that they came twice (RFC 2883); and those that it received once
+ * more. */
 #define TCP_COUNTER    "tcp_"
 #define TCP_RESENT     "RetransSegs"
 #define TCP_SENT_TWICE "TCPDSACKRecv"
@@ -178,8 +179,8 @@ void host_counters_close(struct host_counters *counters); /* NULL is allowed */
 
 /* ---- host_facts.c ---- */
 
-/* The model of this host's CPUs; "": not known. x86 has a name, Arm numbers ("CPU implementer : 0x41",
- * "CPU part : 0xd40"). `root`: as in struct inventory_source. */
+/* The model of this host's CPUs; "": not known. x86 has a name, Arm numbers ("CPU implementer :
+ * 0x41", "CPU part : 0xd40"). `root`: as in struct inventory_source. */
 void cpu_model_read(const char *root, char model[VALUE_TEXT_MOST]);
 
 #endif

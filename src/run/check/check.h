@@ -83,9 +83,9 @@ struct hypothesis {
 
 /* ---- Wrong elements by which the place of a fault is found.
  *
- * An element that one rank has wrong may be right on another, and both are evidence. So a rank keeps
- * its wrong elements in an order that is the same on every rank: one that is not among them, and
- * comes before the last of them, is right.
+ * An element that one rank has wrong may be right on another, and both are evidence. So a rank
+ * keeps its wrong elements in an order that is the same on every rank: one that is not among them,
+ * and comes before the last of them, is right.
  * ---- */
 
 #define WITNESSES_MOST     8 /* of an iteration */

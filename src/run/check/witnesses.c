@@ -7,8 +7,8 @@
 
 #include "base/numbers.h"
 
-/* By which order a rank keeps its wrong elements: a random one, since neighbours travel together and
- * tell the same. */
+/* By which order a rank keeps its wrong elements: a random one, since neighbours travel together
+ * and tell the same. */
 static uint64_t order_of(uint64_t at, bool spread)
 {
     uint64_t state = at;

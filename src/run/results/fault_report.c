@@ -1,6 +1,6 @@
 /*
- * fault_report.c - groups the findings of the ranks by fault, finds where each fault began, and puts
- * it into words.
+ * fault_report.c - groups the findings of the ranks by fault, finds where each fault began, and
+ * puts it into words.
  *
  * Groups of --split are looked at one by one, since no fault leads from one to another. Ranks count
  * in their group here, up to the words.
@@ -50,8 +50,8 @@ static bool is_explained_by(const struct finding *finding, enum hypothesis_kind 
     return found;
 }
 
-/* Was unwritten memory combined with floats? Sums round most of them away beside it, so that the data
- * do not tell whose contribution is missing. */
+/* Was unwritten memory combined with floats? Sums round most of them away beside it, so that the
+ * data do not tell whose contribution is missing. */
 static bool is_blurred(const struct group_line *line, const struct finding *finding)
 {
     return line_candidate(line->whole)->datatype->kind == DATATYPE_FLOAT &&

@@ -47,7 +47,8 @@ enum status slowest_open(struct slowest *slowest, const struct split *split, int
     return STATUS_OK;
 }
 
-/* Counts how often each rank was the slowest, and keeps the durations. From iteration `first` on. */
+/* Counts how often each rank was the slowest, and keeps the durations. From iteration `first` on.
+ */
 static enum status slowest_unpack(struct slowest *slowest, size_t first)
 {
     const struct shape *shape = slowest->split->groups;

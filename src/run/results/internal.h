@@ -170,8 +170,8 @@ static inline uint64_t resent_since(uint64_t now, uint64_t before)
 /* ---- What happened on a rank in its long iterations: it did not run, began late, sent packets
  * again, or waited for a peer for long.
  *
- * An iteration is told from the end of the one before, where that is the next before it, so that its start barrier counts: a rank
- * that is stopped there, and that the others do not wait for any more, keeps them waiting later.
+ * An iteration lasts from the end of the one before it, so its start barrier counts: a rank that is
+ * stopped there keeps the others waiting later. Behind a check it begins anew.
  * Packets are looked at every LOOK_LEAST at most, between iterations, so they belong to a range of
  * them.
  * ---- */
@@ -269,9 +269,9 @@ double step_times_median(struct step_times *times, int step, const struct tick *
 
 /* ---- What is wrong in a line, in sentences. ---- */
 
-/* Prints one sentence for each fault, and adds a message of each rank that has it to the errors: the
- * two end in the same place and suspect. Adds the faults to the result. Some rank has found something
- * wrong. */
+/* Prints one sentence for each fault, and adds a message of each rank that has it to the errors:
+ * the two end in the same place and suspect. Adds the faults to the result. Some rank has found
+ * something wrong. */
 void faults_report(const struct line *line, struct results *results, struct result *result);
 
 /* A line, as the ranks of one group ran it. Ranks count in their group. */
@@ -367,13 +367,13 @@ void element_graph_close(struct element_graph *graph); /* NULL is allowed */
 bool element_graph_follow(struct element_graph *graph, int root, uint64_t iteration, uint64_t at,
                           int rank);
 
-/* values[0 .. count) = what the node makes of as many others. `with` may be NULL for a node that has
- * none. */
+/* values[0 .. count) = what the node makes of as many others. `with` may be NULL for a node that
+ * has none. */
 void node_make(const struct element_graph *graph, const struct element_node *node, const void *from,
                const void *with, void *values, size_t count);
 
-/* ---- Finds the places in which one altered value, computed onward, leaves what all ranks have. ----
- */
+/* ---- Finds the places in which one altered value, computed onward, leaves what all ranks have.
+ * ---- */
 
 /* The value that each rank has of one element. */
 struct place_evidence {
@@ -387,8 +387,8 @@ struct place_evidence {
 };
 
 /* The places that explain each of the elements. A place in which bytes of the element changed
- * explains it; more than one byte only where it was passed on unchanged from there. Work is bounded:
- * elements that are too much for it are left out, so that more places remain. */
+ * explains it; more than one byte only where it was passed on unchanged from there. Work is
+ * bounded: elements that are too much for it are left out, so that more places remain. */
 struct place_list places_search(struct element_graph *graph, const struct place_evidence *evidence,
                                 int count, bool lost);
 

@@ -1,14 +1,14 @@
 /*
  * places_search.c - in which places one altered value explains what all ranks have.
  *
- * A candidate is a value that an operation has made, as it is read: by all operations that read it (a
- * message, or memory from its writing on), by one (an operand that was read wrong), or by those whose
- * work leads to wrong ranks (memory that changed between two uses). It is altered, and all that is made
- * of it is computed again. It explains the element if every rank of which something is known gets what
- * it has, right or wrong.
+ * A candidate is a value that an operation has made, as it is read: by all operations that read it
+ * (a message, or memory from its writing on), by one (an operand that was read wrong), or by those
+ * whose work leads to wrong ranks (memory that changed between two uses). It is altered, and all
+ * that is made of it is computed again. It explains the element if every rank of which something is
+ * known gets what it has, right or wrong.
  *
- * Most candidates fail by the ranks that they reach. The others are first computed along the way to one
- * wrong result.
+ * Most candidates fail by the ranks that they reach. The others are first computed along the way to
+ * one wrong result.
  */
 #include "run/results/internal.h"
 
@@ -156,7 +156,8 @@ static bool nodes_agree(struct place_search *search, const int *nodes, int count
     return agree;
 }
 
-/* The value that a node reads, for each alteration of the batch. `room`: for one that is the same for all. */
+/* The value that a node reads, for each alteration of the batch. `room`: for one that is the same
+ * for all. */
 static const void *batch_for(const struct place_search *search, int part,
                              const struct element_node *reader, struct value_batch *room)
 {
@@ -173,8 +174,8 @@ static const void *batch_for(const struct place_search *search, int part,
     return room;
 }
 
-/* Tries the alterations of the batch: along the path, and in full those that bring `nearest` what it
- * has. Empties it. */
+/* Tries the alterations of the batch: along the path, and in full those that bring `nearest` what
+ * it has. Empties it. */
 static bool batch_fits(struct place_search *search)
 {
     const struct element_graph *graph = search->graph;
@@ -363,7 +364,8 @@ static void readers_try(struct place_search *search, int index)
     }
 }
 
-/* Tries what those operations read whose work leads to wrong ranks, if they are neither all nor one. */
+/* Tries what those operations read whose work leads to wrong ranks, if they are neither all nor
+ * one. */
 static void wrong_readers_try(struct place_search *search, int index)
 {
     const struct element_graph *graph = search->graph;
@@ -376,7 +378,8 @@ static void wrong_readers_try(struct place_search *search, int index)
         candidate_try(search, index, graph->nodes[index].rank, STEP_SEVERAL, WORK_HOLD);
 }
 
-/* Tries a node in all ways. A source that is what it was is read wrong by single operations at most. */
+/* Tries a node in all ways. A source that is what it was is read wrong by single operations at
+ * most. */
 static void node_try(struct place_search *search, int index)
 {
     const struct element_graph *graph = search->graph;
@@ -448,8 +451,8 @@ static void candidates_try(struct place_search *search, bool all)
             node_try(search, i);
 }
 
-/* Leaves the places that explain this element, too. One that is too much work is left out, and so is one
- * that no place explains: a bad link may have altered it twice. */
+/* Leaves the places that explain this element, too. One that is too much work is left out, and so
+ * is one that no place explains: a bad link may have altered it twice. */
 static void element_search(struct place_search *search)
 {
     const struct place_evidence *evidence = search->evidence;

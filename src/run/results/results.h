@@ -366,9 +366,10 @@ void link_stats_count(struct link_stats *stats, struct links *links, int sign);
 /* ---- How many iterations of a line are timed, and why no more.
  *
  * With `-n auto` a line runs in batches, each as long as all before it together. After each, rank 0
- * looks at the interval of the median, and tells all ranks how many iterations follow. The line ends
- * when the interval is narrow. Looking until it is narrow costs coverage, but none in the limit (J. C.
- * Geertsema, Annals of Mathematical Statistics 41, 1970), and as batches double, looks are few.
+ * looks at the interval of the median, and tells all ranks how many iterations follow. The line
+ * ends when the interval is narrow. Looking until it is narrow costs coverage, but none in the
+ * limit (J. C. Geertsema, Annals of Mathematical Statistics 41, 1970), and as batches double, looks
+ * are few.
  * ---- */
 
 enum sampling_end {
@@ -440,8 +441,8 @@ enum status rank_result_reserve(struct rank_result *rank_result, long more);
 /* Notes the times of the next timed iteration, for which there is room. */
 void rank_result_note_times(struct rank_result *rank_result, const struct iteration_times *times);
 
-/* Around each series of timed iterations: counts the bytes that moved between the two, by transport, and
- * where the time went, both without the start barriers. */
+/* Around each series of timed iterations: counts the bytes that moved between the two, by
+ * transport, and where the time went, both without the start barriers. */
 void rank_result_begin(struct rank_result *rank_result, struct runner *runner);
 void rank_result_end(struct rank_result *rank_result, const struct runner *runner);
 
@@ -476,7 +477,8 @@ struct slowest {
 };
 
 /* Bytes that it takes at most where no device runs the line: at rank 0 a word for each group and
- * iteration, and one group's as they are looked at; at another rank what an exchange carries at once. */
+ * iteration, and one group's as they are looked at; at another rank what an exchange carries at
+ * once. */
 size_t slowest_bytes(const struct job *job, const struct split *split, int rank);
 
 /* `split` outlives it. Free with slowest_close(), also after an error. */
@@ -529,8 +531,8 @@ struct group_result {
     size_t wrong; /* wrong elements, over its ranks and checked iterations */
 };
 
-/* When a step ends, from the release, on the rank that ends it last; halved where an iteration goes there
- * and back. 0: not known. */
+/* When a step ends, from the release, on the rank that ends it last; halved where an iteration goes
+ * there and back. 0: not known. */
 struct step_end {
     double measured_us; /* the median of iterations on that rank */
     double predicted_us;
@@ -637,8 +639,8 @@ struct job_end {
     struct device_readings unfinished; /* what they have counted in the line that did not end */
 };
 
-/* Says how long lines should take, before the report of each. The hooks run in rank 0's thread, each
- * before that of the report with the same name. */
+/* Says how long lines should take, before the report of each. The hooks run in rank 0's thread,
+ * each before that of the report with the same name. */
 struct report_predictor {
     void (*begin)(struct report_predictor *predictor, const struct job *job,
                   const struct participants *participants);
@@ -774,8 +776,8 @@ void rank_summaries_free(struct rank_summaries *summaries);
 
 /* ---- The times of each group of a line, and which group is the slowest. ---- */
 
-/* Of the times of all groups, which are known: sets which group is the slowest, and its name and timing,
- * the median, the fastest. `members`: of the job, by rank. Error: out of memory. */
+/* Of the times of all groups, which are known: sets which group is the slowest, and its name and
+ * timing, the median, the fastest. `members`: of the job, by rank. Error: out of memory. */
 enum status group_results_compare(struct result *result, const struct split_spec *spec,
                                   const struct split *split, const struct member *members);
 

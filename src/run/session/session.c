@@ -224,8 +224,8 @@ static enum status session_conclude(void *argument, enum status status)
     return status;
 }
 
-/* Is the status of the job written by this process, if need be by the helper of any of its ranks? Of
- * ranks that are processes of a parent, it is written by that. */
+/* Is the status of the job written by this process, if need be by the helper of any of its ranks?
+ * Of ranks that are processes of a parent, it is written by that. */
 static bool session_concludes(const struct membership *membership, const struct report *report)
 {
     return report && report->conclude &&

@@ -2,7 +2,8 @@
  * setup.c - prepares a rank to run the sweep: binds it, allocates its buffers, connects it.
  *
  * The ranks exchange five times, twice more if no CPU reads their buffers, and once or twice before
- * if a ring has order=auto (ring_places.c). Each exchange needs what followed from the one before it:
+ * if a ring has order=auto (ring_places.c). Each exchange needs what followed from the one before
+ * it:
  *
  * 1. needs: the CPUs that a rank may use, the memory that it is going to take, and the memory for
  *    the barrier of its host, which the host's first rank makes. Then each rank binds itself to a
@@ -388,9 +389,8 @@ static enum status session_place(struct session *session)
 /* 3. Offers, and 4. reach.
  *
  * The rings that a rank's links need, where they do not reach its buffers. Transports must know a
- * rank's memory when they open. Only when they all have, and the ranks have chosen among them, is it
- * known which links need rings.
- */
+ * rank's memory when they open. Only when they all have, and the ranks have chosen among them, is
+ * it known which links need rings. */
 
 /* Before the links open: fills in *region with the most that the rings will take, without an
  * address. Returns how many regions that is: 0 where a CPU reads the buffers. */

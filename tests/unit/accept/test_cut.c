@@ -17,9 +17,9 @@
 #define SMALL                                                                                      \
     13 /* hosts: each meets some of its own part; of more, a few do not, and are misplaced */
 
-/* A fleet whose pairs meet in rounds, in two parts: those across in a round share as much as the half
- * of them need, and as one host needs at least, and have the share `least` of it. NULL: the fleet is
- * whole. */
+/* A fleet whose pairs meet in rounds, in two parts: those across in a round share as much as the
+ * half of them need, and as one host needs at least, and have the share `least` of it. NULL: the
+ * fleet is whole. */
 static void fleet_measure(struct simulated *f, const int *part, double least, uint64_t seed)
 {
     int count = rounds_enough(f->hosts);
@@ -140,7 +140,8 @@ static void a_slight_difference_is_no_cut(void **state)
     }
 }
 
-/* Noise of 5 to 25% of every pair, the same in both directions, as kernels on busy cores have it. */
+/* Noise of 5 to 25% of every pair, the same in both directions, as kernels on busy cores have it.
+ */
 static void noise_of_pairs_is_no_cut(void **state)
 {
     (void)state;

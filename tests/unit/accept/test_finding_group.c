@@ -104,7 +104,8 @@ static void test_corruption(void **state)
     world_close(&world);
 }
 
-/* Flips of several senders' elements are one fault where that is known; what is explained stays apart. */
+/* Flips of several senders' elements are one fault where that is known; what is explained stays
+ * apart. */
 static void test_joined(void **state)
 {
     (void)state;

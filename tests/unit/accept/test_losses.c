@@ -18,8 +18,8 @@
 
 #define HOSTS_MOST 9
 
-/* How a host is lost: '.' not at all, 'e' its process ended, 's' it fell silent, 'S' silent half a minute
- * later, 'b' silent half a minute before. The first is rank 0's. */
+/* How a host is lost: '.' not at all, 'e' its process ended, 's' it fell silent, 'S' silent half a
+ * minute later, 'b' silent half a minute before. The first is rank 0's. */
 struct fleet_of_losses {
     struct acceptance acceptance;
     struct roster roster;

@@ -1,6 +1,6 @@
 /*
- * test_references.c - numbers that hosts are compared with: those of an earlier run, by the names of its
- * hosts; and the profile that a run writes of its good hosts.
+ * test_references.c - numbers that hosts are compared with: those of an earlier run, by the names
+ * of its hosts; and the profile that a run writes of its good hosts.
  * tier: check; load: cpu1
  */
 #include <setjmp.h>

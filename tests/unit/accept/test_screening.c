@@ -438,7 +438,8 @@ static void test_earlier(void **state)
     simulated_free(&now);
 }
 
-/* The worst median of a series that may be missed is told; what is beyond by a quarter is a suspect. */
+/* The worst median of a series that may be missed is told; what is beyond by a quarter is a
+ * suspect. */
 static void test_sensitivity(void **state)
 {
     (void)state;

@@ -155,8 +155,8 @@ static struct drift drift_of(bool less_is_better, double first, double step)
     return drift;
 }
 
-/* Without noise: a third of the rotations has the medians 11 and 17, and a rise of a latency is worse
- * by 6/11, a fall of a bandwidth by 6/17. */
+/* Without noise: a third of the rotations has the medians 11 and 17, and a rise of a latency is
+ * worse by 6/11, a fall of a bandwidth by 6/17. */
 static void test_exact(void **state)
 {
     (void)state;

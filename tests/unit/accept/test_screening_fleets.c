@@ -21,8 +21,8 @@
 
 #define FAULTY_SHARE 100 /* one host in so many, at most; at least one */
 
-/* Beyond SEEDED_KINDS: two of different kinds in each run; 3 to MANY_MOST of any kinds, on a quarter
- * of the hosts at most; half of the hosts slow in one way; and healthy fleets. */
+/* Beyond SEEDED_KINDS: two of different kinds in each run; 3 to MANY_MOST of any kinds, on a
+ * quarter of the hosts at most; half of the hosts slow in one way; and healthy fleets. */
 enum { KIND_TWO = SEEDED_KINDS, KIND_MANY, KIND_HALF, KIND_NONE, KINDS };
 #define MANY_MOST 16
 #define HALF_MOST 0.7 /* of the bandwidth that half of the hosts have left */
@@ -298,8 +298,8 @@ static void test_few_hosts(void **state)
     }
 }
 
-/* Half of the hosts send or receive slowly: most partners of a good host may be slow. Without them the
- * lower median of its readings, and the fleet's median, are those of slow hosts. */
+/* Half of the hosts send or receive slowly: most partners of a good host may be slow. Without them
+ * the lower median of its readings, and the fleet's median, are those of slow hosts. */
 static void test_half(void **state)
 {
     (void)state;

@@ -596,8 +596,8 @@ static void the_host_of_rank_0_is_named_for_all_others(void **state)
     }
 }
 
-/* Of two hosts it may be either; of three, the one that the other two do not hear. One host alone is
- * compared with nothing. In a long run a share of it counts. */
+/* Of two hosts it may be either; of three, the one that the other two do not hear. One host alone
+ * is compared with nothing. In a long run a share of it counts. */
 static void few_hosts_and_long_runs_have_fewer_faults(void **state)
 {
     (void)state;

@@ -1,5 +1,8 @@
-/*  test_output.c - files that are whole at any moment: replaced at once, or not at all; the ranking
- * of algorithms. tier: check; load: cpu1 */
+/*
+ * test_output.c - files that are whole at any moment: replaced at once, or not at all; the ranking
+ * of algorithms.
+ * tier: check; load: cpu1
+ */
 #include "base/log.h" /* before cmocka.h, which makes a macro of fail() */
 #include "tests/unit/child.h"
 

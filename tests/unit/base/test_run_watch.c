@@ -33,8 +33,8 @@ static void note_going_on(int signal_number)
     goes_on = 1;
 }
 
-/* Says that it runs, is stopped, and says what it noted: before the watch, meanwhile, in the first half of that
- * time, and in all. */
+/* Says that it runs, is stopped, and says what it noted: before the watch, meanwhile, in the first
+ * half of that time, and in all. */
 static _Noreturn void watched_process(int to)
 {
     struct run_watch watch = {.runs = false};

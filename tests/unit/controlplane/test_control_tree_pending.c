@@ -376,8 +376,8 @@ static void test_hung_up(void **state)
     job_free(job);
 }
 
-/* Rank 1 calls, and dies before it knows that it was accepted, perhaps when the job runs already. No
- * supervisor says so. */
+/* Rank 1 calls, and dies before it knows that it was accepted, perhaps when the job runs already.
+ * No supervisor says so. */
 static void test_dies_as_it_calls(void **state)
 {
     (void)state;

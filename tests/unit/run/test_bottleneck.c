@@ -306,7 +306,8 @@ static void slow_down(struct scene *scene, int node, bool sends, uint64_t ms)
     }
 }
 
-/* One step after the other waits for the host, so none of its links accounts for a third of the time. */
+/* One step after the other waits for the host, so none of its links accounts for a third of the
+ * time. */
 static void test_host_in_steps(void **state)
 {
     (void)state;

@@ -1,5 +1,6 @@
 /*
- * test_incidents.c - what a rank keeps of its long iterations: also what happened in the start barrier before them.
+ * test_incidents.c - what a rank keeps of its long iterations: also what happened in the start
+ * barrier before them.
  * tier: check; load: cpu1; program: own
  */
 #include <setjmp.h>

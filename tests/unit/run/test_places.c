@@ -1,6 +1,6 @@
 /*
- * test_places.c - a value is altered in a place, and the place is among those that are named; and no
- * place is named that would not have left what the ranks have.
+ * test_places.c - a value is altered in a place, and the place is among those that are named; and
+ * no place is named that would not have left what the ranks have.
  *
  * The faults are made here by plain interpreters of the schedules, which know nothing of graphs.
  * tier: check; load: cpu1
@@ -295,7 +295,8 @@ static void test_right_ranks(void **state)
     bench_close(&bench);
 }
 
-/* A bad link alters other elements in each iteration: soon it alone is left, and the memory of its ends. */
+/* A bad link alters other elements in each iteration: soon it alone is left, and the memory of its
+ * ends. */
 static void test_iterations(void **state)
 {
     (void)state;
@@ -385,7 +386,8 @@ static void test_memory(void **state)
     bench_close(&bench);
 }
 
-/* A place where one bit flips in one iteration, and several in another, is not one of flipped bits. */
+/* A place where one bit flips in one iteration, and several in another, is not one of flipped bits.
+ */
 static void test_several_bits(void **state)
 {
     (void)state;
@@ -402,7 +404,8 @@ static void test_several_bits(void **state)
     bench_close(&bench);
 }
 
-/* Its own links, one after the other: the rank has a part in all, and no link or work explains them. */
+/* Its own links, one after the other: the rank has a part in all, and no link or work explains
+ * them. */
 static void test_shared_rank(void **state)
 {
     (void)state;
@@ -548,8 +551,8 @@ static void test_tick(void **state)
     }
 }
 
-/* No change of one byte before the last combination explains these elements, which is known when all have
- * been tried: 5 million values are computed, and no more. What was found before holds. */
+/* No change of one byte before the last combination explains these elements, which is known when
+ * all have been tried: 5 million values are computed, and no more. What was found before holds. */
 static void test_bound(void **state)
 {
     (void)state;
@@ -625,7 +628,8 @@ static void test_small_stack(void **state)
     bench_close(&bench);
 }
 
-/* A contiguous span may be longer than the stride that it was cut from (reduce_scatterv knomial). */
+/* A contiguous span may be longer than the stride that it was cut from (reduce_scatterv knomial).
+ */
 static void test_long_run(void **state)
 {
     (void)state;

@@ -1,5 +1,6 @@
 /*
- * test_step_times.c - when the steps of a line end: medians over iterations, of the first ones where they are too many.
+ * test_step_times.c - when the steps of a line end: medians over iterations, of the first ones
+ * where they are too many.
  * tier: check; load: cpu1
  */
 #include <setjmp.h>
@@ -15,7 +16,8 @@
 
 static const struct tick no_tick = {.call = NULL};
 
-/* Iteration i: step 0 ends 10 + i us after the release, step 1 has no part here, step 2 ends at 100. */
+/* Iteration i: step 0 ends 10 + i us after the release, step 1 has no part here, step 2 ends at
+ * 100. */
 static void iteration(struct step_clock *clock, struct step_times *times, int i)
 {
     const uint64_t released = 1000000 + (uint64_t)i * 1000000;
