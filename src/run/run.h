@@ -645,6 +645,7 @@ struct runner {
     long iteration;           /* over everything that this rank has run */
     uint64_t last_check;      /* when an idle wait last checked the job and the network, ns */
     uint64_t idle_since;      /* when it first did so since bytes moved, ns; 0: not yet */
+    uint64_t rests_since;     /* when this wait began to leave the core to others, ns */
     bool yield_was_slow;      /* the last one: another program had the core */
     uint64_t crowded_until;   /* until then other programs are thought to want the core, ns */
     int unheard;              /* as in struct idle_report */

@@ -19,10 +19,13 @@
  * looks only some times a second, once for a slice of each of them. A rank that sleeps gets the
  * core back when it wakes. So two yields in a row that took as long as CROWDED_NS are followed by
  * naps, for a while. (One may have met a program that wanted the core for a moment, and a nap lasts
- * longer than most waits.) */
+ * longer than most waits.) A nap lasts an eighth of the wait so far: a long wait costs few looks,
+ * and ends at most so much too late. */
 #define CROWDED_NS     1000000u
 #define CROWDED_FOR_NS 500000000u
-#define NAP_NS         20000
+#define NAP_LEAST_NS   20000
+#define NAP_MOST_NS    1000000
+#define NAP_SHARE      8
 
 struct executor_config runner_executor_config(const struct runner *runner)
 {
@@ -141,7 +144,9 @@ void runner_calm(struct runner *runner)
 static void runner_rest(struct runner *runner, uint64_t now)
 {
     if (now < runner->crowded_until) {
-        nanosleep(&(struct timespec){.tv_nsec = NAP_NS}, NULL);
+        uint64_t nap = (now - runner->rests_since) / NAP_SHARE;
+        nap = nap < NAP_LEAST_NS ? NAP_LEAST_NS : nap > NAP_MOST_NS ? NAP_MOST_NS : nap;
+        nanosleep(&(struct timespec){.tv_nsec = (long)nap}, NULL);
         return;
     }
     sched_yield();
@@ -164,6 +169,8 @@ static enum status runner_idle(struct runner *runner, long idle, bool *due)
         return STATUS_OK;
     }
     uint64_t now = clock_ns();
+    if (idle == runner->spins)
+        runner->rests_since = now;
     runner_rest(runner, now);
     if (control_ended(runner->control))
         return STATUS_ERROR; /* control_fail() then returns the verdict */
