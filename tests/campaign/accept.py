@@ -66,13 +66,15 @@ class Fleet:
             self.rate(number)
 
     def rate(self, number, send=faults.RATE, receive=faults.RATE):
-        """Limits what a host sends and receives (Mbit/s). Its links may get rates of their own below that."""
-        most = "burst 256k"
+        """Limits what a host sends and receives (Mbit/s). Its links may get rates of their own below that. A slow host's
+        bursts are short, so that each message meets its rate; others bridge the time in which the core is busy."""
+        def burst(rate):
+            return f"burst {256 if rate == faults.RATE else 16}k"
         faults.run(*self.hosts.on(number, "sh", "-c", f"""tc qdisc del dev eth0 root 2>/dev/null
             tc qdisc add dev eth0 root handle 1: htb default fff &&
-            tc class add dev eth0 parent 1: classid 1:fff htb rate {send}mbit {most} quantum 60000"""))
+            tc class add dev eth0 parent 1: classid 1:fff htb rate {send}mbit {burst(send)} quantum 60000"""))
         faults.run("tc", "qdisc", "replace", "dev", f"lan0-{number}", "root", "tbf", "rate", f"{receive}mbit",
-                     *most.split(), "latency", "50ms")
+                     *burst(receive).split(), "latency", "50ms")
 
 
 class Draw:

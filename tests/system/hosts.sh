@@ -171,7 +171,7 @@ link_rate_from() {
             host_network "$1" tc class add dev "$device" parent 1: classid 1:fff htb rate 100gbit quantum 60000 ||
                 return
         fi
-        host_network "$1" tc class replace dev "$device" parent 1: classid "1:$2" htb rate "$3" burst 256k \
+        host_network "$1" tc class replace dev "$device" parent 1: classid "1:$2" htb rate "$3" burst 16k \
             quantum 60000 &&
             host_network "$1" tc filter add dev "$device" parent 1: prio 1 protocol ip u32 \
                 match ip dst "10.7$((7 + lan)).0.$2/32" flowid "1:$2" || return
