@@ -205,7 +205,8 @@ static void value_cell(FILE *out, const struct measured_metric *metric, double v
     if (strcmp(metric->unit, "us") == 0)
         element_put(out, "td class=\"number\"", "%s", time_text(1e-6 * value, time));
     else
-        element_put(out, "td class=\"number\"", "%s %s", number_text(value, number), metric->unit);
+        element_put(out, "td class=\"number\"", "%s %s", number_text(value, 3, number),
+                    metric->unit);
 }
 
 static void measurement_put(FILE *out, const struct measured *measured,
@@ -489,7 +490,7 @@ static void host_row(FILE *out, const struct measured *measured, int host)
             health_words[row_host->health], row_host->lost ? ", lost" : "");
     for (int m = 0; m < measured->metric_count; m++)
         element_put(out, "td class=\"number\"", "%s",
-                    number_text(measured->metrics[m].of_host[host], number));
+                    number_text(measured->metrics[m].of_host[host], 3, number));
     fputs("</tr>\n", out);
 }
 

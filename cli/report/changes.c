@@ -196,7 +196,7 @@ static void only_put(FILE *out, const struct run_line *lines, size_t count,
         element_put(out, "td class=\"name\"", "%s", lines[i].group);
         element_put(out, "td class=\"name\"", "%s", lines[i].algorithm);
         element_put(out, "td class=\"number\"", "%s", bytes_text(lines[i].bytes, text));
-        element_put(out, "td class=\"number\"", "%s", number_text(lines[i].p50, text));
+        element_put(out, "td class=\"number\"", "%s", number_text(lines[i].p50, 3, text));
         fputs("</tr>\n", out);
     }
     table_end(out);

@@ -145,10 +145,10 @@ static void point_put(FILE *out, const struct scale *scale, const struct chart_p
     double x = x_of(scale, point->bytes), y = y_of(scale, point->y);
     fputs("<g><title>", out);
     text_put(out, "%s, %s: %s %s", series->name, bytes_text(point->bytes, size),
-             number_text(point->y, number), unit);
+             number_text(point->y, 3, number), unit);
     if (point->low > 0 && point->high >= point->low) {
-        text_put(out, " (%s", number_text(point->low, number));
-        text_put(out, " to %s)", number_text(point->high, number));
+        text_put(out, " (%s", number_text(point->low, 3, number));
+        text_put(out, " to %s)", number_text(point->high, 3, number));
     }
     fputs("</title>", out);
     if (point->low > 0 && point->high >= point->low)

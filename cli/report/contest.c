@@ -173,10 +173,10 @@ void median_cell(FILE *out, const struct run_line *line)
 {
     char number[NUMBER_TEXT_MOST];
     fputs("<td class=\"number\">", out);
-    text_put(out, "%s", number_text(line->p50, number));
+    text_put(out, "%s", number_text(line->p50, 3, number));
     if (line->low > 0) {
-        text_put(out, " (%s", number_text(line->low, number));
-        text_put(out, " to %s)", number_text(line->high, number));
+        text_put(out, " (%s", number_text(line->low, 3, number));
+        text_put(out, " to %s)", number_text(line->high, 3, number));
     }
     fputs("</td>", out);
 }
@@ -188,7 +188,7 @@ static void winner_row(FILE *out, const struct run_line *best, const struct run_
     element_put(out, "th scope=\"row\" class=\"number\"", "%s", bytes_text(best->bytes, text));
     element_put(out, "td class=\"name\"", "%s", best->algorithm);
     median_cell(out, best);
-    element_put(out, "td class=\"number\"", "%s", number_text(best->busbw, text));
+    element_put(out, "td class=\"number\"", "%s", number_text(best->busbw, 3, text));
     if (second) {
         element_put(out, "td class=\"name\"", "%s", second->algorithm);
         median_cell(out, second);
@@ -229,7 +229,7 @@ static void lines_put(FILE *out, const struct contest *contest)
         element_put(out, "td class=\"number\"", "%s", bytes_text(line->bytes, text));
         element_put(out, "td class=\"name\"", "%s", line->algorithm);
         median_cell(out, line);
-        element_put(out, "td class=\"number\"", "%s", number_text(line->busbw, text));
+        element_put(out, "td class=\"number\"", "%s", number_text(line->busbw, 3, text));
         if (line->wrong)
             fputs("<td class=\"bad\">\u2716 wrong</td>", out);
         else

@@ -84,7 +84,7 @@ static int faulty_put(FILE *out, const struct measured *measured,
         double x = place_of(histogram, value), y = TOP + BARS + (put + 1) * LINE;
         fprintf(out, "<path class=\"tick\" d=\"M%.1f %.1fV%.1f\"/>\n", x, TOP + BARS, y - 12);
         mark_put(out, x, y, health_words[host->health], host->name, ": ",
-                 number_text(value, number));
+                 number_text(value, 3, number));
         put++;
     }
     return put;
@@ -102,8 +102,8 @@ static void bars_put(FILE *out, const struct histogram *histogram)
                     "<rect class=\"bar\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\">"
                     "<title>%zu from %s to %s</title></rect>\n",
                     MARGIN + bin * step, TOP + BARS - height, step - 1, height,
-                    histogram->bins[bin], number_text(histogram->least + bin * width, from),
-                    number_text(histogram->least + (bin + 1) * width, to));
+                    histogram->bins[bin], number_text(histogram->least + bin * width, 3, from),
+                    number_text(histogram->least + (bin + 1) * width, 3, to));
     }
     fprintf(out, "<path class=\"axis\" d=\"M%.1f %.1fH%.1f\"/>\n", MARGIN, TOP + BARS,
             WIDTH - MARGIN);
@@ -125,11 +125,11 @@ static void picture_put(FILE *out, const struct measured *measured,
     bars_put(out, histogram);
     fprintf(out, "<path class=\"median\" d=\"M%.1f %.1fV%.1f\"/>\n", middle, TOP - 4, TOP + BARS);
     mark_put(out, middle, TOP - 8, "", "median", " ",
-             number_text(histogram->spread.median, number));
-    mark_put(out, MARGIN, bottom, "muted", "", "", number_text(histogram->least, number));
+             number_text(histogram->spread.median, 3, number));
+    mark_put(out, MARGIN, bottom, "muted", "", "", number_text(histogram->least, 3, number));
     if (histogram->most > histogram->least)
         mark_put(out, WIDTH - MARGIN, bottom, "muted", "", "",
-                 number_text(histogram->most, number));
+                 number_text(histogram->most, 3, number));
     faulty_put(out, measured, metric, histogram);
     fputs("</svg>\n", out);
 }
@@ -144,8 +144,8 @@ void distribution_put(FILE *out, const struct measured *measured,
     fputs("<figure>\n<figcaption>", out);
     text_put(out, "%s, %s: %zu value%s, median %s, spread %s", metric_title(metric), metric->unit,
              histogram.values, plural(histogram.values),
-             number_text(histogram.spread.median, median),
-             number_text(histogram.spread.deviation, deviation));
+             number_text(histogram.spread.median, 3, median),
+             number_text(histogram.spread.deviation, 3, deviation));
     if (histogram.failed > 0)
         text_put(out, "; %zu failed", histogram.failed);
     fputs("</figcaption>\n", out);

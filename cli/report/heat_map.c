@@ -238,7 +238,7 @@ static void cell_put(FILE *out, const struct map *map, int from, int to)
         text_put(out, ": failed");
     else
         text_put(out, map->metric->median > 0 ? ": %s %s, %s of the median%s" : ": %s %s%s%s",
-                 number_text(value, number), map->metric->unit,
+                 number_text(value, 3, number), map->metric->unit,
                  share_text(value, map->metric->median, share),
                  map->failed[at] ? "; some failed" : "");
     fprintf(out, "</title><rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\"/>", x + 0.5,
@@ -248,7 +248,7 @@ static void cell_put(FILE *out, const struct map *map, int from, int to)
                 map->width - 4, map->height - 4, 4 - map->height, 4 - map->width, map->height - 4);
     else if (map->side <= NUMBERS_MOST)
         fprintf(out, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">%s</text>",
-                x + map->width / 2, y + map->height / 2 + 4, number_text(value, number));
+                x + map->width / 2, y + map->height / 2 + 4, number_text(value, 3, number));
     fputs("</g>\n", out);
 }
 
@@ -284,9 +284,9 @@ static void ramp_put(FILE *out, const struct map *map)
         fprintf(out, "<rect class=\"h%d\" x=\"%d\" y=\"0\" width=\"32\" height=\"14\"/>\n", level,
                 level * 32);
     fputs("<text x=\"0\" y=\"30\">", out);
-    text_put(out, "median, %s %s", number_text(map->best, number), map->metric->unit);
+    text_put(out, "median, %s %s", number_text(map->best, 3, number), map->metric->unit);
     fprintf(out, "</text><text x=\"%d\" y=\"30\" text-anchor=\"end\">", RAMP_LEVELS * 32);
-    text_put(out, "%s", number_text(map->worst, number));
+    text_put(out, "%s", number_text(map->worst, 3, number));
     fputs("</text>\n</svg>\n", out);
 }
 

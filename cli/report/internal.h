@@ -10,6 +10,7 @@
 #include <stdio.h>
 
 #include "accept/accept.h"
+#include "base/text.h"
 #include "cli/report/report.h"
 
 /* ---- Pieces of an HTML page: sections with their links, tables, numbers.
@@ -53,10 +54,6 @@ void details_end(FILE *out);
 /* A box that scrolls sideways by itself, also by the keyboard. */
 void scroll_begin(FILE *out, const char *label);
 void scroll_end(FILE *out);
-
-/* Three significant digits without an exponent, or "-" for a NAN. Returns `text`. */
-#define NUMBER_TEXT_MOST 40
-const char *number_text(double value, char text[NUMBER_TEXT_MOST]);
 
 /* "25%", or "" where that is no number. Returns `text`. */
 const char *share_text(double part, double whole, char text[NUMBER_TEXT_MOST]);

@@ -133,19 +133,6 @@ void details_end(FILE *out)
     fputs("</details>\n", out);
 }
 
-const char *number_text(double value, char text[NUMBER_TEXT_MOST])
-{
-    double size = fabs(value);
-    if (isnan(value))
-        return strcpy(text, "-");
-    int decimals = size == 0 ? 0 : 2 - (int)floor(log10(size));
-    if (decimals > 9 || size >= 1e15)
-        snprintf(text, NUMBER_TEXT_MOST, "%.2e", value);
-    else
-        snprintf(text, NUMBER_TEXT_MOST, "%.*f", decimals < 0 ? 0 : decimals, value);
-    return text;
-}
-
 const char *share_text(double part, double whole, char text[NUMBER_TEXT_MOST])
 {
     double share = 100 * part / whole;

@@ -3,8 +3,10 @@
  */
 #include "base/text.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 struct text text_in(char *buffer, size_t size)
@@ -45,6 +47,17 @@ const char *time_text(double seconds, char text[TIME_TEXT_MOST])
     if (!(seconds > 0))
         return strcpy(text, seconds == 0 ? "0 s" : "-");
     snprintf(text, TIME_TEXT_MOST, "%.*f %s", decimals, value, units[last].name);
+    return text;
+}
+
+const char *number_text(double value, int digits, char text[NUMBER_TEXT_MOST])
+{
+    if (!isfinite(value) || value == 0)
+        return strcpy(text, value == 0 ? "0" : "-");
+    snprintf(text, NUMBER_TEXT_MOST, "%.*e", digits - 1, value);
+    int decimals = digits - 1 - (int)strtol(strchr(text, 'e') + 1, NULL, 10);
+    if (decimals <= 9 && fabs(value) < 1e15)
+        snprintf(text, NUMBER_TEXT_MOST, "%.*f", decimals < 0 ? 0 : decimals, value);
     return text;
 }
 

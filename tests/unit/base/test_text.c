@@ -87,9 +87,30 @@ static void test_times(void **state)
         assert_string_equal(time_text(times[i].seconds, text), times[i].text);
 }
 
+static void test_numbers(void **state)
+{
+    (void)state;
+    static const struct {
+        double value;
+        int digits;
+        const char *text;
+    } numbers[] = {{0, 3, "0"},           {0.004789, 3, "0.00479"},
+                   {2, 3, "2.00"},        {11.84, 3, "11.8"},
+                   {9.9996, 3, "10.0"},   {999.6, 3, "1000"},
+                   {1234.4, 3, "1234"},   {123.4, 2, "123"},
+                   {0.0123, 2, "0.012"},  {1e6, 3, "1000000"},
+                   {1e20, 3, "1.00e+20"}, {1e-9, 3, "1.00e-09"},
+                   {-2.5, 2, "-2.5"},     {NAN, 3, "-"}};
+    char text[NUMBER_TEXT_MOST];
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
+        assert_string_equal(number_text(numbers[i].value, numbers[i].digits, text),
+                            numbers[i].text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_rank_lists),
-                                       cmocka_unit_test(test_times), cmocka_unit_test(test_texts)};
+                                       cmocka_unit_test(test_times), cmocka_unit_test(test_numbers),
+                                       cmocka_unit_test(test_texts)};
     return cmocka_run_group_tests_name("text", tests, NULL, NULL);
 }

@@ -64,8 +64,8 @@ static void bars_are(const char *picture, const int *expected, double least, dou
                  "<rect class=\"bar\" x=\"%.1f\" y=\"%.1f\" width=\"8.4\" height=\"%.1f\">"
                  "<title>%d from %s to %s</title></rect>",
                  12 + 9.4 * bin, 90 - height, height, expected[bin],
-                 number_text(least + width * bin, from),
-                 number_text(least + width * (bin + 1), to));
+                 number_text(least + width * bin, 3, from),
+                 number_text(least + width * (bin + 1), 3, to));
         if (!strstr(picture, bar))
             print_error("no %s in\n%s\n", bar, picture);
         assert_non_null(strstr(picture, bar));
