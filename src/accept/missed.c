@@ -32,13 +32,15 @@ struct missed missed_by(const struct acceptance *acceptance)
 
 void missed_put(const struct missed *missed, struct text *text)
 {
+    char latency[TIME_TEXT_MOST];
     if (isinf(missed->host_bandwidth))
         text_add(text, "all slow hosts and links, which were not measured and tried again, ");
     else
         text_add(text, "hosts that are slower by less than %.0f%%, links by less than %.0f%%, ",
                  100 * missed->host_bandwidth, 100 * missed->link_bandwidth);
     if (isfinite(missed->latency))
-        text_add(text, "latencies that are longer by less than %.3g us, ", missed->latency);
+        text_add(text, "latencies that are longer by less than %s, ",
+                 time_text(1e-6 * missed->latency, latency));
     if (isfinite(missed->loss))
         text_add(text, "links that lose less than %.2g%% of the packets, ", missed->loss);
     text_add(text,

@@ -164,20 +164,22 @@ static void drift_report(struct soak *soak, const struct soak_series *series, in
 {
     struct acceptance *acceptance = soak->acceptance;
     const char *label = acceptance->labels[host];
+    char first[NUMBER_TEXT_MOST], last[NUMBER_TEXT_MOST];
     soak->drifting += drift->drifts;
     soak->dipping += drift->dips_often && !drift->drifts;
     if (drift->drifts)
         stage_finds(acceptance, STAGE_SOAK, FOUND_DRIFT, host, HEALTH_SUSPECT, STATUS_SLOW,
-                    "%s: %s goes from %.3g to %.3g %s over %d rotations: %.0f%% worse%s", label,
-                    series->name, drift->first, drift->last, series->unit, drift->measured,
+                    "%s: %s goes from %s to %s %s over %d rotations: %.0f%% worse%s", label,
+                    series->name, number_text(drift->first, 3, first),
+                    number_text(drift->last, 3, last), series->unit, drift->measured,
                     100 * drift->worse, soak->hosts < HOSTS_COMPARED ? "" : " beside the fleet");
     else
         stage_finds(acceptance, STAGE_SOAK, FOUND_DRIFT, host, HEALTH_SUSPECT, STATUS_SLOW,
-                    "%s: %s dips in %d of %d rotations, to %.3g %s in rotation %d; other hosts "
+                    "%s: %s dips in %d of %d rotations, to %s %s in rotation %d; other hosts "
                     "in %.1f%%",
                     label, series->name, drift->dips, drift->measured,
-                    series->values[drift->worst * soak->hosts + host], series->unit,
-                    drift->worst + 1, 100 * drift->dips_share);
+                    number_text(series->values[drift->worst * soak->hosts + host], 3, last),
+                    series->unit, drift->worst + 1, 100 * drift->dips_share);
 }
 
 static void series_judge(struct soak *soak, const struct soak_series *series, struct drift *drifts)

@@ -472,9 +472,12 @@ const char *const threshold_words[REFERENCES] = {
 
 static void put_reason(const struct reason *reason, struct text *text)
 {
-    text_add(text, "%.3g %s, the fleet's median is %.3g (spread %.2g, ", reason->value,
-             metric_unit(reason->metric), reason->median, reason->deviation);
-    text_add(text, "%s %.3g)", threshold_words[reason->reference], reason->threshold);
+    char value[NUMBER_TEXT_MOST], median[NUMBER_TEXT_MOST], spread[NUMBER_TEXT_MOST],
+        threshold[NUMBER_TEXT_MOST];
+    text_add(text, "%s %s, the fleet's median is %s (spread %s, %s %s)",
+             number_text(reason->value, 3, value), metric_unit(reason->metric),
+             number_text(reason->median, 3, median), number_text(reason->deviation, 2, spread),
+             threshold_words[reason->reference], number_text(reason->threshold, 3, threshold));
 }
 
 static const char *const host_deeds[] = {[DIRECTION_SEND] = "sends",
@@ -623,13 +626,14 @@ void fleet_note_put(const struct fleet_note *note, const struct fleet *fleet,
     };
     bool rails_lose = note->reference == REFERENCE_RAILS && series->metric == METRIC_LOSS;
     const char *unit = metric_unit(series->metric);
+    char value[NUMBER_TEXT_MOST], threshold[NUMBER_TEXT_MOST];
     text_add(text, "all hosts: the median of their ");
     series_name_put(fleet, note->series, names, text);
-    text_add(text, " is %.3g %s; %s is %.3g %s", note->value, unit,
+    text_add(text, " is %s %s; %s is %s %s", number_text(note->value, 3, value), unit,
              rails_lose               ? "twice what the other rails have, and 0.1%,"
              : asked[note->reference] ? asked[note->reference]
                                       : "the threshold",
-             note->threshold, unit);
+             number_text(note->threshold, 3, threshold), unit);
 }
 
 const char *fleet_size_remark(int hosts)

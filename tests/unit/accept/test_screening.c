@@ -82,22 +82,23 @@ static void test_places(void **state)
         const char *sentence;
     } cases[] = {
         {{.kind = SEEDED_HOST, .host = 3, .factor = 0.5, .peer = -1},
-         "n3: sends and receives at 5.9 GB/s, " BESIDE "confirmed with n0 and n4"},
+         "n3: sends and receives at 5.90 GB/s, " BESIDE "confirmed with n0 and n4"},
         {{.kind = SEEDED_SEND, .host = 3, .factor = 0.5, .peer = -1},
-         "n3: sends at 5.9 GB/s, " BESIDE "confirmed with n0 and n4"},
+         "n3: sends at 5.90 GB/s, " BESIDE "confirmed with n0 and n4"},
         {{.kind = SEEDED_RECEIVE, .host = 3, .factor = 0.5, .peer = -1},
-         "n3: receives at 5.9 GB/s, " BESIDE "confirmed with n0 and n4"},
+         "n3: receives at 5.90 GB/s, " BESIDE "confirmed with n0 and n4"},
         {{.kind = SEEDED_NIC, .host = 3, .factor = 0.5, .rail = 1, .peer = -1},
-         "n3: rail 1 sends and receives at 5.9 GB/s, " BESIDE "confirmed with n0 and n4"},
+         "n3: rail 1 sends and receives at 5.90 GB/s, " BESIDE "confirmed with n0 and n4"},
         {{.kind = SEEDED_LINK, .host = 3, .factor = 0.5, .peer = 6},
-         "link n3-n6: each sends to the other at 5.9 GB/s, " BESIDE
+         "link n3-n6: each sends to the other at 5.90 GB/s, " BESIDE
          "confirmed in 2 of 2 measurements"},
         {{.kind = SEEDED_ONE_WAY, .host = 6, .factor = 0.5, .peer = 3},
-         "link n6-n3: n6 sends to n3 at 5.9 GB/s, " BESIDE "confirmed in 2 of 2 measurements"},
+         "link n6-n3: n6 sends to n3 at 5.90 GB/s, " BESIDE "confirmed in 2 of 2 measurements"},
         {{.kind = SEEDED_DUPLEX, .host = 3, .factor = 0.5, .peer = -1},
-         "n3: sends and receives at once at 5.9 GB/s, " BESIDE "confirmed with n0 and n4"},
+         "n3: sends and receives at once at 5.90 GB/s, " BESIDE "confirmed with n0 and n4"},
         {{.kind = SEEDED_LATENCY, .host = 3, .factor = 0.5, .peer = -1},
-         "n3: latency 4 us, the fleet's median is 2 (spread 0, threshold 2.5): confirmed with n0 "
+         "n3: latency 4.00 us, the fleet's median is 2.00 (spread 0, threshold 2.50): confirmed "
+         "with n0 "
          "and n4"},
         {{.kind = SEEDED_LOSSY, .host = 3, .factor = 0.5, .lost = 2, .peer = -1},
          "n3: loses packets: 2% are sent again, " NONE_BESIDE "confirmed with n0 and n4"},
@@ -277,7 +278,7 @@ static void test_slow_and_failing(void **state)
     assert_int_equal(screened_health(&s, 1), HEALTH_BAD);
     check_sentence(
         &s, s.found->count - 1,
-        "n1: latency 10 us, the fleet's median is 2 (spread 0, threshold 2.5): confirmed "
+        "n1: latency 10.0 us, the fleet's median is 2.00 (spread 0, threshold 2.50): confirmed "
         "with n3, n4, n5 and n2");
     screened_free(&s);
     simulated_free(&f);
