@@ -10,14 +10,15 @@
 
 #include "base/numbers.h"
 
-#define CLASS_LEAST  8      /* bandwidths at one distance, to have a reference of their own */
-#define HOST_SHARE   2      /* no host has more than 1 / this of them */
-#define NOISE_LEAST  3      /* readings of a cell that tell of noise */
-#define MEDIAN_ERROR 1.2533 /* sqrt(pi / 2): deviation of a median / that of a mean */
-#define NORMAL_MAD   1.4826 /* as in base/stats/stats.h */
-#define SLOW_LEAST   0.25   /* excess above the better hosts (22%): less leaves a level as it is; */
-#define SLOW_LOSS    1.0    /* of a loss: 0.17% of the packets above none */
-#define SLOW_TURNS   8
+#define CLASS_LEAST   8      /* bandwidths at one distance, to have a reference of their own */
+#define HOST_SHARE    2      /* no host has more than 1 / this of them */
+#define NOISE_LEAST   3      /* readings of a cell that tell of noise */
+#define MEDIAN_ERROR  1.2533 /* sqrt(pi / 2): deviation of a median / that of a mean */
+#define NORMAL_MAD    1.4826 /* as in base/stats/stats.h */
+#define SLOW_LEAST    0.15   /* excess above the better half (13%): less leaves a level as it is; */
+#define SLOW_LOSS     1.0    /* of a loss: 0.17% of the packets above none */
+#define SLOW_READINGS 5      /* of a host, to tell whether it is slow */
+#define SLOW_TURNS    8
 
 int fleet_find(const struct fleet *fleet, enum metric metric, int rail, enum direction direction)
 {
@@ -302,20 +303,29 @@ static void levels_find(struct fleet *fleet, bool best)
     }
 }
 
-/* The least level of the slow hosts of a series; INFINITY: there are none. */
+/* All readings of a cell, counted or not. */
+static size_t readings_of(const struct fleet *fleet, int cell)
+{
+    return fleet->cells.start[cell + 1] - fleet->cells.start[cell];
+}
+
+/* The least level of the slow hosts of a series; INFINITY: there are none. The two ends of an
+ * exchange have the same reading, so of few readings a half may lie together by chance. */
 static double slow_level(struct fleet *fleet, int series)
 {
     double *sorted = fleet->scratch;
     size_t count = 0;
     for (int h = 0; h < fleet->config.hosts; h++)
-        if (!isnan(fleet_level(fleet, series, h)))
+        if (!isnan(fleet_level(fleet, series, h)) &&
+            readings_of(fleet, cell_of(fleet, series, h)) >= SLOW_READINGS)
             sorted[count++] = fleet_level(fleet, series, h);
     if (count < HOSTS_COMPARED)
         return INFINITY;
     qsort(sorted, count, sizeof *sorted, compare_doubles);
     double least = fleet->series[series].metric == METRIC_LOSS ? SLOW_LOSS : SLOW_LEAST;
+    double worst = sorted[(count - 1) / 2]; /* of the better half */
     for (size_t k = (count + 1) / 2; k < count; k++)
-        if (sorted[k] - sorted[k - 1] > fmax(least, sorted[k - 1] - sorted[0]))
+        if (sorted[k] - worst > fmax(least, worst - sorted[0]))
             return sorted[k];
     return INFINITY;
 }

@@ -402,7 +402,7 @@ static void test_references(void **state)
     fleet_note_put(&screened.isolation->limits->notes[1], screened.fleet,
                    &(struct fleet_names){.hosts = names}, &text);
     assert_string_equal(line, "all hosts: the median of their bandwidth in both directions at once "
-                              "(received) is 11.6 GB/s; what the profile asks is 17.7 GB/s");
+                              "(received) is 12.4 GB/s; what the profile asks is 17.7 GB/s");
     screened_free(&screened);
     simulated_free(&f);
 }

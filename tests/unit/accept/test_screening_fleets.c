@@ -25,7 +25,7 @@
  * quarter of the hosts at most; half of the hosts slow in one way; and healthy fleets. */
 enum { KIND_TWO = SEEDED_KINDS, KIND_MANY, KIND_HALF, KIND_NONE, KINDS };
 #define MANY_MOST 16
-#define HALF_MOST 0.7 /* of the bandwidth that half of the hosts have left */
+#define HALF_MOST 0.82 /* of the bandwidth that half of the hosts have left */
 
 struct tally_of_runs {
     int runs, faults, named, about; /* named: the right place; about: the right host at least */
