@@ -421,8 +421,9 @@ static json_t *result_samples(const struct job *job, const struct result *result
     int most = result->ranks < PEERS_MOST ? PEERS_MOST / result->ranks : 1;
     for (int r = 0; result->samples && r < result->ranks; r++) {
         const struct rank_sample *sample = &result->samples[r];
-        json_t *rows = json_pack("{s:i, s:f, s:f}", "rank", r, "late_us", sample->late_us, "p50_us",
-                                 sample->time_us);
+        json_t *waits = sample->core_wait < 0 ? json_null() : json_real(sample->core_wait);
+        json_t *rows = json_pack("{s:i, s:f, s:f, s:o}", "rank", r, "late_us", sample->late_us,
+                                 "p50_us", sample->time_us, "core_wait_share", waits);
         if (job->bootstrap.verbosity >= 1)
             json_object_set_new(rows, "peers", sample_peers(sample, most));
         json_array_append_new(samples, rows);

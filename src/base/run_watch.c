@@ -1,9 +1,13 @@
 /*
- * run_watch.c - when this process did not run.
+ * run_watch.c - when this process did not run, and how long a thread waits for its core.
  */
 #include "base/run_watch.h"
 
+#include <fcntl.h>
+#include <inttypes.h>
 #include <signal.h>
+#include <stdio.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 
@@ -69,4 +73,30 @@ uint64_t run_watch_gaps_within(struct run_watch *watch, uint64_t begin, uint64_t
     }
     pthread_mutex_unlock(&watch->lock);
     return ns;
+}
+
+/* Source: Documentation/scheduler/sched-stats.rst of Linux: ns on the core, ns waiting, turns. */
+int64_t core_waits_ns(const struct core_waits *waits)
+{
+    char text[80];
+    ssize_t length = waits->known ? pread(waits->file, text, sizeof text - 1, 0) : -1;
+    uint64_t ran, waited;
+    text[length > 0 ? length : 0] = '\0';
+    bool told = sscanf(text, "%" SCNu64 " %" SCNu64, &ran, &waited) == 2 && ran > 0;
+    return told ? (int64_t)waited : -1;
+}
+
+void core_waits_open(struct core_waits *waits)
+{
+    waits->file = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
+    waits->known = waits->file >= 0;
+    if (core_waits_ns(waits) < 0)
+        core_waits_close(waits);
+}
+
+void core_waits_close(struct core_waits *waits)
+{
+    if (waits->known)
+        close(waits->file);
+    waits->known = false;
 }

@@ -1,6 +1,6 @@
 /*
  * run_watch.h - when this process did not run: it was stopped, or its group of processes was
- * throttled.
+ * throttled; and how long a thread waits for its core.
  *
  * A thread wants to run every few milliseconds, and notes when it could not. Where others have only
  * the core of the process, the thread may run elsewhere, and notes nothing. Its signals are
@@ -41,5 +41,20 @@ void run_watch_stop(struct run_watch *watch); /* one that does not run is allowe
 
 /* ns between `begin` and `end` in which the process did not run, of the gaps that are kept. */
 uint64_t run_watch_gaps_within(struct run_watch *watch, uint64_t begin, uint64_t end);
+
+/* ---- How long a thread waits for its core. ---- */
+
+/* All zero: it was not opened, or the kernel does not tell. */
+struct core_waits {
+    bool known;
+    int file;
+};
+
+void core_waits_open(struct core_waits *waits); /* of the calling thread */
+void core_waits_close(struct core_waits *waits);
+
+/* ns since the thread began in which it could run and others had its core; -1: not known. It takes
+ * about a microsecond. */
+int64_t core_waits_ns(const struct core_waits *waits);
 
 #endif

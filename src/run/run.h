@@ -651,7 +651,11 @@ struct runner {
     int unheard;              /* as in struct idle_report */
     uint64_t arrived;         /* as in struct idle_report, at the last check; 0: not known */
     struct awaited awaited;   /* what this iteration has waited for longest */
-    struct run_watch run_watch; /* of this rank, if the job watches */
+    struct run_watch run_watch;   /* of this rank, if the job watches */
+    struct core_waits core_waits; /* likewise */
+    uint64_t lasted;              /* the iteration before this, ns */
+    bool rested;                  /* it has left its core to others since bytes moved */
+    int64_t turns, useful_turns;  /* of the present one: all, and those in which bytes moved */
     struct start_barrier start_barrier;
     struct traffic start_traffic[TRANSPORTS_MOST]; /* of the start barriers, by endpoint */
     struct profile profile; /* of iterations without the start barriers, if the job asks for it */
@@ -688,6 +692,7 @@ struct iteration_times {
     uint64_t released; /* when, by clock_ns() */
     uint64_t device;   /* that a device took for it, by the device's clock; 0: none did */
     struct awaited awaited; /* the longest wait that was looked at, to 20 ms */
+    int64_t waited; /* for its core, with bytes to move, after its beginning; -1: not known */
 };
 
 /* One iteration in the job's start mode, after the faults injected at its beginning. Iterations

@@ -15,6 +15,12 @@
 #define CHECK_NS   20000000u  /* between two checks of an idle wait: 20 ms */
 #define NETWORK_NS 300000000u /* idle for so long, it also checks network and GPU: 300 ms */
 
+/* A rank looks how long it waits for its core in iterations that follow one of at least so long: a
+ * look takes a thousandth of it. A rank that waits for others leaves them its core, and loses
+ * nothing by that. So of these waits those count before a turn in which bytes move: as a share,
+ * since the kernel tells only their sum. */
+#define LOOK_LEAST_NS 1000000u
+
 /* A yield gives up the rest of a time slice. Where other programs want the core, the rank then
  * looks only some times a second, once for a slice of each of them. A rank that sleeps gets the
  * core back when it wakes. So two yields in a row that took as long as CROWDED_NS are followed by
@@ -172,6 +178,7 @@ static enum status runner_idle(struct runner *runner, long idle, bool *due)
     if (idle == runner->spins)
         runner->rests_since = now;
     runner_rest(runner, now);
+    runner->rested = true;
     if (control_ended(runner->control))
         return STATUS_ERROR; /* control_fail() then returns the verdict */
     *due = now - runner->last_check >= CHECK_NS;
@@ -193,6 +200,16 @@ static enum status runner_idle_in_run(struct runner *runner, const struct execut
     return execution->hooks->check(execution);
 }
 
+/* A turn begins when the rank has left its core to others. */
+static void runner_count_turn(struct runner *runner, bool moved)
+{
+    if (!runner->rested)
+        return;
+    runner->turns++;
+    runner->useful_turns += moved;
+    runner->rested = false;
+}
+
 enum status runner_complete(struct runner *runner, struct execution *execution)
 {
     const struct execution_hooks *hooks = execution->hooks;
@@ -200,6 +217,7 @@ enum status runner_complete(struct runner *runner, struct execution *execution)
     bool moved, complete = false;
     for (long idle = 0; status == STATUS_OK && !complete;) {
         status = hooks->progress(execution, &moved, &complete);
+        runner_count_turn(runner, moved);
         if (moved) {
             idle = 0;
             progress_advance(runner->progress);
@@ -325,16 +343,25 @@ enum status runner_iterate(struct runner *runner, struct execution *execution, u
     bool follows = runner->job->start != START_BARRIER && runner->job->injection_count == 0;
     uint64_t begun = follows ? *released : clock_ns();
     runner->awaited = (struct awaited){.peer = -1};
+    int64_t waited = runner->lasted < LOOK_LEAST_NS ? -1 : core_waits_ns(&runner->core_waits);
+    runner->turns = runner->useful_turns = 0;
+    runner->rested = false;
     if (status == STATUS_OK)
         status = runner_run(runner, execution);
     uint64_t ended = clock_ns();
+    if (waited >= 0)
+        waited = core_waits_ns(&runner->core_waits) - waited;
+    if (waited > 0 && runner->turns > 0)
+        waited = waited * runner->useful_turns / runner->turns;
     profile_close(profile);
     if (runner->job->watches)
         links_watch(runner->links, false);
     *times = (struct iteration_times){.late = begun - *released,
                                       .duration = ended - *released,
                                       .released = *released,
-                                      .awaited = runner->awaited};
+                                      .awaited = runner->awaited,
+                                      .waited = waited};
+    runner->lasted = times->duration;
     if (execution->hooks->device_time)
         times->device = execution->hooks->device_time(execution);
     *released = ended;

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # tier: deep; load: alone
-# The bottleneck on four hosts: a throttled link or host, a delayed rank, or none; and the samples in JSON.
+# The bottleneck on four hosts: a throttled link or host, a delayed rank, or none; and the samples in JSON, with waits for a core.
 # usage: test_culprit.sh [RUNS [SEED]]: RUNS of each (default 3), with varying algorithms and victims, and one with
 # a slow host; `make culprit` has 20. Prints a table of the results.
 # shellcheck source=tests/system/lib.sh
@@ -104,4 +104,10 @@ check_json "$json" 'len(d["results"][0]["samples"]) == len(d["ranks"])' \
     "all(p['sent'] + p['received'] > 0 for p in $peers) and any('awaited_us' in p for p in $peers)" \
     "sum(p['sent'] for p in $peers) == sum(p['received'] for p in $peers) > 0"
 hosts_down
+
+# Three ranks on one core wait for it most of the time.
+core=$(python3 -c 'import os; print(min(os.sched_getaffinity(0)))')
+run taskset -c "$core" "$CCTEST" allreduce --np 3 -b 4M -e 4M -n 50 --json "$scratch/core.json"
+check_status 0
+check_json "$scratch/core.json" 'all(0.3 < s["core_wait_share"] <= 1 for s in d["results"][0]["samples"])'
 finish

@@ -15,6 +15,7 @@
 #include "base/text.h"
 #include "run/results/internal.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 uint64_t bottleneck_own(const struct bottleneck_link *link)
@@ -184,6 +185,12 @@ void bottleneck_find(const struct bottleneck_case *given, struct bottleneck *bot
                                                                      : none;
 }
 
+/* Not above 1, though the clocks of both differ a little. */
+static double core_wait_share(const struct core_wait *wait)
+{
+    return wait->elapsed > 0 ? fmin(1, (double)wait->waited / (double)wait->elapsed) : -1;
+}
+
 /*
  * Brings together what the two ends of each link counted, and words the
  * bottleneck that follows.
@@ -195,6 +202,7 @@ static void samples_read(struct result *result, const struct rank_summaries *sum
         const struct rank_summary *summary = &summaries->items[r];
         result->samples[r] = (struct rank_sample){.late_us = (double)summary->late * 1e-3,
                                                   .time_us = summary->duration,
+                                                  .core_wait = core_wait_share(&summary->core_wait),
                                                   .peers = summary->peers,
                                                   .peer = summary->peer};
     }

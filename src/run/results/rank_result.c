@@ -160,6 +160,8 @@ void rank_result_note_times(struct rank_result *rank_result, const struct iterat
     long i = rank_result->iterations++;
     rank_result->late[i] = times->late;
     rank_result->samples[i] = times->duration;
+    rank_result->core_wait.elapsed += times->waited < 0 ? 0 : times->duration;
+    rank_result->core_wait.waited += times->waited < 0 ? 0 : (uint64_t)times->waited;
     step_times_note(rank_result->steps, times->released);
     if (rank_result->device_samples)
         rank_result->device_samples[i] = times->device;
@@ -298,6 +300,8 @@ static void summary_code(struct codec codec, int ranks, int group_ranks,
     for (int i = 0; i < summary->incident_count; i++)
         incident_code(codec, ranks, &summary->incidents[i]);
     code_real(codec, &summary->duration);
+    code_u64(codec, &summary->core_wait.elapsed);
+    code_u64(codec, &summary->core_wait.waited);
     code_int(codec, &summary->steps, 0, CLOCK_STEPS_MOST);
     if (codec.in)
         summary->step = new_array((size_t)summary->steps, sizeof *summary->step);
@@ -327,6 +331,7 @@ void rank_summary_encode(struct rank_result *rank_result, const struct job *job,
         .incident_count = incident_count,
         .incidents = incidents,
         .duration = asked ? statistics_of(rank_result->samples, iterations, tick).p50 : 0,
+        .core_wait = rank_result->core_wait,
         .steps = step_times_count(rank_result->steps)};
     memcpy(summary.shares, rank_result->shares, sizeof summary.shares);
     for (int i = 0; i < summary.transports; i++)

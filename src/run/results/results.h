@@ -393,6 +393,12 @@ long sampling_next(const struct job *job, int roots, long done, double seconds,
 /* ---- What one line of the table yields on one rank. ---- */
 
 /* One rank's part of a line. */
+/* How long a rank could run, had bytes to move, and others had its core, in those timed iterations
+ * of a line in which it looked. ns; all 0: not known. */
+struct core_wait {
+    uint64_t elapsed, waited;
+};
+
 struct rank_result {
     int choice;
     size_t bytes; /* as asked; the table shows what it became */
@@ -417,6 +423,7 @@ struct rank_result {
     struct incidents *incidents;   /* likewise, in its long iterations */
     struct step_times *steps;      /* likewise, when they end */
     struct device_changes changes; /* what devices have counted; of those that this rank reads */
+    struct core_wait core_wait;
 };
 
 /* Bytes of host memory that the samples of a line take at most where no device runs it. */
@@ -510,6 +517,7 @@ struct rank_profile {
 struct rank_sample {
     double late_us; /* median */
     double time_us; /* p50 of an iteration, from release to end */
+    double core_wait; /* share of the time, at most 1; -1: not known */
     int peers;
     const struct peer_stats *peer; /* of each of them, the longest awaited first */
 };
@@ -743,6 +751,7 @@ struct rank_summary {
     uint64_t late;                 /* median, ns */
     struct device_changes changes; /* what devices have counted; of those that the rank reads */
     double duration;               /* median of an iteration, us; 0: not asked for */
+    struct core_wait core_wait;
     double shares[ACTIVITIES];     /* of the iterations' time, summed over them */
     struct finding finding;        /* its ranks are those of the group */
     struct witness_log witnesses;  /* likewise */

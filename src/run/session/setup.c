@@ -745,5 +745,7 @@ enum status session_set_up(struct session *session)
     if (job->watches) /* bound as the rank is, so that it meets what the rank meets */
         run_watch_start(&session->runner.run_watch, OUTLIER_LEAST * 1e-9 / 2,
                         OUTLIER_LEAST * 1e-9 / 2);
+    if (job->watches)
+        core_waits_open(&session->runner.core_waits);
     return session_connected(session);
 }

@@ -1,7 +1,9 @@
 /*
- * test_run_watch.c - a process learns when it was stopped, and when not.
+ * test_run_watch.c - a process learns when it was stopped, and when not; a thread, how long others
+ * had its core.
  * tier: check; load: wait
  */
+#include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -102,12 +104,59 @@ static void a_watch_that_was_stopped_runs_again(void **state)
     run_watch_stop(&watch);
 }
 
+/* Computes for so long on the first core that it may use. */
+static void compute(uint64_t ns)
+{
+    cpu_set_t cores, first;
+    int core = 0;
+    assert_int_equal(sched_getaffinity(0, sizeof cores, &cores), 0);
+    while (!CPU_ISSET(core, &cores))
+        core++;
+    CPU_ZERO(&first);
+    CPU_SET(core, &first);
+    assert_int_equal(sched_setaffinity(0, sizeof first, &first), 0);
+    for (uint64_t until = clock_ns() + ns; clock_ns() < until;)
+        ;
+}
+
+/* Two others compute on the same core: this thread gets a third of it, or less if more want it. */
+static void a_thread_knows_how_long_others_had_its_core(void **state)
+{
+    (void)state;
+    const uint64_t ns = 600 * MS;
+    pid_t others[2];
+    for (int i = 0; i < 2; i++) {
+        others[i] = fork();
+        if (others[i] == 0) {
+            compute(2 * ns);
+            _exit(0);
+        }
+    }
+    struct core_waits waits = {.known = false};
+    assert_int_equal(core_waits_ns(&waits), -1);
+    core_waits_open(&waits);
+    if (!waits.known)
+        skip(); /* the kernel counts no waits */
+    int64_t before = core_waits_ns(&waits);
+    sleep_ms(100);
+    uint64_t began = clock_ns();
+    assert_in_range(core_waits_ns(&waits) - before, 0, 50 * MS); /* a sleep is no wait */
+    compute(ns);
+    uint64_t waited = (uint64_t)(core_waits_ns(&waits) - before), elapsed = clock_ns() - began;
+    assert_in_range(waited, elapsed / 3, elapsed + 50 * MS);
+    core_waits_close(&waits);
+    assert_int_equal(core_waits_ns(&waits), -1);
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(waitpid(others[i], NULL, 0), others[i]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_stop_is_noted_with_its_moment),
         cmocka_unit_test(a_watch_that_was_stopped_runs_again),
         cmocka_unit_test(a_watch_that_was_not_started_knows_nothing),
+        cmocka_unit_test(a_thread_knows_how_long_others_had_its_core),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
