@@ -5,6 +5,9 @@
  * these pairs, then all at the same time. Halves are random, and by switch where --switches tells
  * the switches: hosts behind half of them exchange with hosts behind the others. What seems
  * congested is halved again, and told if it seems so then, too.
+ *
+ * A rank that waits for its core, because other programs have it, moves nothing, and the network is
+ * not the cause. So that time does not count where all exchange.
  */
 #include "accept/internal.h"
 
@@ -23,6 +26,7 @@
 #define FEW_SHARE    8 /* of random pairs, 1 in so many are few */
 #define PAIRS_LEAST  2 /* of a split: one pair alone is few and all */
 #define LIST_MOST    200
+#define WAITED_TOLD  0.1 /* a wait for a core, as a share of the time: from here on it is told */
 
 /* Halves of one kind. */
 struct halving {
@@ -41,6 +45,7 @@ struct halving {
     int few_rounds;                      /* so far */
     int *round_of; /* of each switch: the last round of few that it had a host in */
     int done;      /* splits */
+    double waited; /* the most that a rank waited for its core, as a share of the time */
 };
 
 static struct halving halving_open(struct acceptance *acceptance, const struct switch_level *level)
@@ -125,8 +130,10 @@ static void values_take(struct halving *halving, const json_t *line, int count, 
 {
     const json_t *groups = json_object_get(line, "groups");
     for (int i = 0; i < count; i++) {
-        double value = line_number(json_array_get(groups, (size_t)i), "busbw_GBps");
+        double waited = few ? 0 : line_core_wait(line, 2 * i, 2);
+        double value = line_number(json_array_get(groups, (size_t)i), "busbw_GBps") / (1 - waited);
         *(few ? &halving->chosen[i]->few : &halving->chosen[i]->many) = value;
+        halving->waited = fmax(halving->waited, waited);
     }
 }
 
@@ -261,6 +268,7 @@ static void halved_find(const struct halving *halving, const struct halved *halv
 struct halves_said {
     struct text text, lacks;
     int done; /* splits */
+    double waited; /* as in struct halving */
 };
 
 /* Why hosts cannot be halved by switch; NULL: they can. Written into `text`. */
@@ -338,8 +346,9 @@ static enum status halves_go(struct acceptance *acceptance, const struct switch_
              !level            ? "hosts"
              : level->inferred ? "parts"
                                : "switches",
-             100 * halved.all.share);
+             100 * fmin(1, halved.all.share));
     said->done += halving.done;
+    said->waited = fmax(said->waited, halving.waited);
     return STATUS_OK;
 }
 
@@ -355,6 +364,10 @@ static enum status halves_all(struct acceptance *acceptance, struct stage_result
                            acceptance->leaves.inferred ? "halves by part" : "halves by switch", &said);
     if (status == STATUS_OK && acceptance->above.count > 0)
         status = halves_go(acceptance, &acceptance->above, "halves by the switches above", &said);
+    if (said.waited >= WAITED_TOLD)
+        text_add(&said.text,
+                 "; without the time in which ranks waited for their cores, up to %.0f%%",
+                 100 * said.waited);
     if (said.done > 0)
         stage_says(result, "pairs have, of what they have when few exchange: %s", text);
     if (said.lacks.used > 0)
@@ -393,29 +406,37 @@ struct whole {
     int ranks, slowest;
     double rate; /* of the slowest host, GB/s */
     struct found slow[ALL_COLLECTIVES]; /* collectives that it does not explain */
+    bool excused[ALL_COLLECTIVES];      /* waits for cores explain them */
     int slow_count;
 };
 
 /* Is a collective of so many steps slower than its slowest host explains? */
-static void collective_judge(struct whole *whole, const char *name, double us, double least_us,
-                             int steps)
+static void collective_judge(struct whole *whole, const char *name, const json_t *line,
+                             double least_us, int steps)
 {
+    double us = line_number(line, "time_us.p50"), waited = line_core_wait(line, 0, whole->ranks);
     double latency = fleet_median(whole->acceptance->fleet, METRIC_LATENCY);
     double most = least_us / COLLECTIVE_LEAST + steps * latency;
     char taken[TIME_TEXT_MOST], explained[TIME_TEXT_MOST];
     if (us <= 0 || least_us <= 0 || us <= most)
         return;
+    bool excused = us * (1 - waited) <= most;
+    whole->excused[whole->slow_count] = excused;
     struct found *found = &whole->slow[whole->slow_count++];
     *found = (struct found){
         .stage = STAGE_ALL, .kind = FOUND_NETWORK, .host = -1, .peer = -1, .status = STATUS_SLOW};
     snprintf(found->what, sizeof found->what, "%s", name);
     snprintf(found->text, sizeof found->text,
              "all: %s of 1M over %d ranks takes %s, and its slowest host (%s, %.3g GB/s) "
-             "with the latency of %d steps explains %s at most: look at what many at once "
-             "share",
+             "with the latency of %d steps explains %s at most: ",
              name, whole->ranks, time_text(1e-6 * us, taken),
              whole->acceptance->labels[whole->slowest], whole->rate, steps,
              time_text(1e-6 * most, explained));
+    struct text text = text_after(found->text, sizeof found->text);
+    if (excused)
+        text_add(&text, "a rank waited for its core in %.0f%% of the time", 100 * waited);
+    else
+        text_add(&text, "look at what many at once share");
 }
 
 static void collectives_judge(struct whole *whole, const struct trials *trials,
@@ -438,20 +459,21 @@ static void collectives_judge(struct whole *whole, const struct trials *trials,
     }
     /* Each rank uses one rail: the share of the rails that a host's ranks use together. */
     whole->rate *= fmin(1, (double)ranks / hosts / acceptance->rails.count);
-    collective_judge(whole, "allreduce", line_number(allreduce, "time_us.p50"),
+    collective_judge(whole, "allreduce", allreduce,
                      allreduce_least_us(hosts, ALL_BYTES, whole->rate), 2 * (ranks - 1));
-    collective_judge(whole, "alltoall", line_number(alltoall, "time_us.p50"),
+    collective_judge(whole, "alltoall", alltoall,
                      alltoall_least_us(hosts, ranks / hosts, ALL_BYTES, whole->rate), ranks - 1);
 }
 
-/* Where a host has become slow since the pairs, what it slows down is a note. */
+/* Where a host has become slow since the pairs, or ranks wait for their cores, what that slows down
+ * is a note. */
 static enum status slow_explain(struct whole *whole, struct stage_result *result)
 {
     bool found = false;
     enum status status =
         whole->slow_count > 0 ? isolate_again(whole->acceptance, result, &found) : STATUS_OK;
     for (int i = 0; i < whole->slow_count; i++) {
-        whole->slow[i].status = found ? STATUS_OK : STATUS_SLOW;
+        whole->slow[i].status = found || whole->excused[i] ? STATUS_OK : STATUS_SLOW;
         findings_add(&whole->acceptance->findings, &whole->slow[i]);
     }
     return status;

@@ -283,6 +283,16 @@ double line_number(const json_t *line, const char *name)
     return json_number_value(json_object_get(line, name));
 }
 
+double line_core_wait(const json_t *line, int first, int count)
+{
+    const double below_one = 0.99; /* what is measured in the rest of the time is too little */
+    const json_t *samples = json_object_get(line, "samples");
+    double most = 0;
+    for (int rank = first; rank < first + count; rank++)
+        most = fmax(most, line_number(json_array_get(samples, (size_t)rank), "core_wait_share"));
+    return fmin(most, below_one);
+}
+
 int trial_host(const struct trials *trials, int job)
 {
     return trials->acceptance->roster->agents[trials->items[job].agents[0]].host;

@@ -39,11 +39,13 @@ struct coordinator {
     int agents[HOSTS_MOST * AGENTS];
     double share;                     /* of its bandwidth, that a pair has when all exchange, */
     int passing;                      /* in so many runs; 0: in all */
+    double waited; /* share of its time that a second host then waits; not in the second pair */
     int congested;                    /* half of that behind this switch; -1: none */
     const struct switch_level *level; /* NULL: there are no switches */
     struct splits splits;
     struct device_changes now[HOSTS_MOST]; /* what each host has counted, */
     double clocks[HOSTS_MOST];             /* and its clock, seconds */
+    double all_us, all_waited;             /* of the collectives of all, and the wait of a rank */
     bool pairs;                            /* jobs are those of pairs: */
     int checked;                           /* so many of them check each iteration */
 };
@@ -103,19 +105,44 @@ static json_t *pairs_exchange(struct coordinator *coordinator, const struct flee
 {
     struct splits *splits = &coordinator->splits;
     bool few = splits->runs % SPLIT_RUNS < SPLIT_RUNS - 1;
-    json_t *groups = json_array();
+    json_t *groups = json_array(), *samples = json_array();
     if (splits->runs % SPLIT_RUNS == 0)
         memset(splits->few, 0, sizeof splits->few);
     run_see(coordinator, job, few);
     for (int r = 0; r < job->ranks; r += 2) {
         int a = host_of(coordinator, job->agents[r]), b = host_of(coordinator, job->agents[r + 1]);
         pair_see(splits, few, a, b);
-        double rate = rate_of(a, b) * (few ? 1 : share_of(coordinator, a, b));
+        bool waits = coordinator->waited > 0 && r != 2;
+        bool whole = few || (coordinator->waited > 0 && !waits);
+        double rate = rate_of(a, b) * (whole ? 1 : share_of(coordinator, a, b));
         json_array_append_new(groups, json_pack("{s:f}", "busbw_GBps", rate));
+        json_array_append_new(samples, json_pack("{s:n}", "core_wait_share"));
+        json_array_append_new(samples, json_pack("{s:f}", "core_wait_share",
+                                                 few     ? 0.9
+                                                 : waits ? coordinator->waited
+                                                         : 0));
     }
     splits->runs++;
-    return json_pack("{s:s, s:[{s:s, s:i, s:o}]}", "status", "ok", "results", "collective",
-                     "sendrecv", "bytes", 4096, "groups", groups);
+    return json_pack("{s:s, s:[{s:s, s:i, s:o, s:o}]}", "status", "ok", "results", "collective",
+                     "sendrecv", "bytes", 4096, "groups", groups, "samples", samples);
+}
+
+/* All ranks run both collectives; the last one waits for its core. */
+static json_t *all_run_both(const struct coordinator *coordinator, const struct fleet_job *job)
+{
+    static const char *const names[] = {"allreduce", "alltoall"};
+    json_t *results = json_array();
+    for (int c = 0; c < 2; c++) {
+        json_t *samples = json_array();
+        for (int r = 0; r < job->ranks; r++)
+            json_array_append_new(samples,
+                                  json_pack("{s:f}", "core_wait_share",
+                                            r < job->ranks - 1 ? 0 : coordinator->all_waited));
+        json_array_append_new(results, json_pack("{s:s, s:i, s:{s:f}, s:o}", "collective", names[c],
+                                                 "bytes", 1 << 20, "time_us", "p50",
+                                                 coordinator->all_us, "samples", samples));
+    }
+    return json_pack("{s:s, s:o}", "status", "ok", "results", results);
 }
 
 static void result_put(struct fleet_outcome *outcome, struct bytes *bytes)
@@ -149,7 +176,8 @@ static void job_run(struct coordinator *coordinator, const struct fleet_job *job
         return;
     }
     json_t *document = coordinator->pairs ? json_pack("{s:s, s:[]}", "status", "ok", "results")
-                                          : pairs_exchange(coordinator, job);
+                       : coordinator->all_us > 0 ? all_run_both(coordinator, job)
+                                                 : pairs_exchange(coordinator, job);
     coordinator->checked += strstr(job->command, " -c all ") != NULL;
     outcome->result = json_dumps(document, 0);
     assert_non_null(outcome->result);
@@ -297,6 +325,93 @@ static void congestion_that_passes_is_not_told(void **state)
                                      "halves of 32 hosts: 75%");
     assert_int_equal(acceptance.findings.count, 0);
     fleet_close(&acceptance);
+}
+
+/* A pair that has half of its bandwidth has it all, if one end waits half of the time for its core.
+ * Waits of few count for nothing. */
+static void waits_for_cores_are_no_congestion(void **state)
+{
+    (void)state;
+    static const struct {
+        double share, waited;
+        const char *said;
+        int findings;
+    } cases[] = {
+        {0.5, 0.5,
+         "3 random halves of 32 hosts: 100%; without the time in which ranks waited for "
+         "their cores, up to 50%",
+         0},
+        {0.5, 0.75,
+         "3 random halves of 32 hosts: 100%; without the time in which ranks waited for "
+         "their cores, up to 75%",
+         0},
+        {0.3, 0.25,
+         "6 random halves of 32 hosts: 40%; without the time in which ranks waited for "
+         "their cores, up to 25%",
+         1},
+        {0.88, 0.09, "3 random halves of 32 hosts: 97%", 0},
+        {0.5, 1,
+         "3 random halves of 32 hosts: 100%; without the time in which ranks waited for "
+         "their cores, up to 99%",
+         0},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct acceptance acceptance = fleet_open(32);
+        struct stage_result result;
+        char text[STAGE_TEXT_MOST];
+        fleet.share = cases[i].share;
+        fleet.waited = cases[i].waited;
+        fleet.splits.size = 2;
+        halve(&acceptance, &result);
+        snprintf(text, sizeof text, "pairs have, of what they have when few exchange: %s",
+                 cases[i].said);
+        assert_string_equal(result.text, text);
+        assert_int_equal(acceptance.findings.count, cases[i].findings);
+        fleet_close(&acceptance);
+    }
+}
+
+/* Four hosts of 1 GB/s and 10 us, two ranks each: an allreduce of 1 MiB takes 3/2 MiB / (1 GB/s) at
+ * least, an alltoall as long. Twice that, and the latency of 14 or 7 steps, is explained. */
+static void collectives_of_all_are_explained_by_waits(void **state)
+{
+    (void)state;
+    static const struct {
+        double us, waited;
+        int findings;
+        enum status status;
+        const char *says;
+    } cases[] = {{3200, 0, 0, STATUS_OK, ""},
+                 {3300, 0, 2, STATUS_SLOW, "look at what many at once share"},
+                 {3300, 0.1, 2, STATUS_OK, "a rank waited for its core in 10% of the time"},
+                 {6000, 0.4, 2, STATUS_SLOW, "look at what many at once share"},
+                 {6000, 0.5, 2, STATUS_OK, "a rank waited for its core in 50% of the time"}};
+    struct reading readings[24];
+    int count = 0;
+    for (int from = 0; from < 4; from++)
+        for (int to = 0; to < 4; to++)
+            for (int m = 0; from != to && m < 2; m++)
+                readings[count++] = (struct reading){.from = from,
+                                                     .to = to,
+                                                     .metric = m ? METRIC_BOTH : METRIC_LATENCY,
+                                                     .value = m ? 1 : 10};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct fleet_config config = {.hosts = 4, .rails = 1};
+        struct acceptance acceptance = fleet_open(4);
+        struct stage_result result = {.stage = STAGE_ALL};
+        acceptance.fleet = fleet_create(&config, readings, (size_t)count);
+        acceptance.rails.count = 1;
+        fleet.all_us = cases[i].us;
+        fleet.all_waited = cases[i].waited;
+        assert_int_equal(all_run(&acceptance, &result), STATUS_OK);
+        assert_int_equal(acceptance.findings.count, cases[i].findings);
+        for (int f = 0; f < acceptance.findings.count; f++) {
+            assert_int_equal(acceptance.findings.items[f].status, cases[i].status);
+            assert_non_null(strstr(acceptance.findings.items[f].text, cases[i].says));
+        }
+        fleet_free(acceptance.fleet);
+        fleet_close(&acceptance);
+    }
 }
 
 /* Behind switches of 8, 8, 4 and 8 hosts. */
@@ -679,6 +794,8 @@ int main(void)
         cmocka_unit_test(a_clock_that_is_far_off_is_told),
         cmocka_unit_test(packets_that_arrive_twice_are_told),
         cmocka_unit_test(congestion_that_passes_is_not_told),
+        cmocka_unit_test(waits_for_cores_are_no_congestion),
+        cmocka_unit_test(collectives_of_all_are_explained_by_waits),
         cmocka_unit_test(switch_that_is_congested_is_named),
         cmocka_unit_test(errors_are_found_and_congestion_is_kept),
     };
