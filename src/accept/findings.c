@@ -136,7 +136,8 @@ static void loss_find(struct acceptance *acceptance, int index)
     struct text text = text_in(found.text, sizeof found.text);
     text_add(&text, "%s", acceptance->labels[index]);
     if (is_link)
-        text_add(&text, ", %s or the link between them: wrong data", acceptance->labels[root]);
+        text_add(&text, ", %s or the link between them: wrong data from %s to %s",
+                 acceptance->labels[root], acceptance->labels[index], acceptance->labels[root]);
     else
         text_add(&text, ": lost");
     text_add(&text, "%s%s: rank %d of the agents: %s%s", host->stage[0] ? " in stage " : "",

@@ -97,6 +97,7 @@ expect_score("++-", False, fault("lossy-way", 1, 4), ("suspect", (1, 4), f"link 
 expect_score("+++", True, fault("flips-way", 1, 4), ("suspect", (1, 4), "link h1-h4: h4 receives wrong data from h1: seen again"))
 expect_score("+-+", False, fault("flips-way", 4, 1), ("suspect", (1, 4), "link h1-h4: h4 receives wrong data from h1: seen again"))
 expect_score("+++", True, fault("flips", 4, 1), ("suspect", (1, 4), "h1, h4 or the link between them: wrong data"))
+expect_score("+++", True, fault("flips-way", 4, 1), ("suspect", (1, 4), "h4, h1 or the link between them: wrong data from h4 to h1 in"))
 # Several places of one fault: all of them.
 slow = fault("three-slow", 1, 2, 4)
 each = [("bad", (host,), f"h{host}: sends and receives at {AT}") for host in slow.victims]
