@@ -623,6 +623,13 @@ struct awaited {
     uint64_t ns;
 };
 
+/* What a yield of the core showed. */
+enum yield {
+    YIELD_ALONE,
+    YIELD_SHARED, /* others ran for a moment, */
+    YIELD_SLOW,   /* or for longer */
+};
+
 struct runner {
     const struct job *job;
     struct control *control;
@@ -646,7 +653,8 @@ struct runner {
     uint64_t last_check;      /* when an idle wait last checked the job and the network, ns */
     uint64_t idle_since;      /* when it first did so since bytes moved, ns; 0: not yet */
     uint64_t rests_since;     /* when this wait began to leave the core to others, ns */
-    bool yield_was_slow;      /* the last one: another program had the core */
+    enum yield last_yield;
+    uint64_t shares_until;    /* until then others are thought to have short work there; 0: not */
     uint64_t crowded_until;   /* until then other programs are thought to want the core, ns */
     int unheard;              /* as in struct idle_report */
     uint64_t arrived;         /* as in struct idle_report, at the last check; 0: not known */

@@ -25,13 +25,18 @@
  * looks only some times a second, once for a slice of each of them. A rank that sleeps gets the
  * core back when it wakes. So two yields in a row that took as long as CROWDED_NS are followed by
  * naps, for a while. (One may have met a program that wanted the core for a moment, and a nap lasts
- * longer than most waits.) A nap lasts an eighth of the wait so far: a long wait costs few looks,
- * and ends at most so much too late. */
+ * longer than most waits.) A nap lasts a sixteenth of the wait so far: a long wait costs few looks,
+ * and ends at most so much too late.
+ *
+ * Two yields in a row that took shorter, but longer than a change of threads: others have work on
+ * this core that is soon done, such as ranks of other containers. The rank then yields at once, for
+ * a while: its spins would take the time in which they have work for it. */
 #define CROWDED_NS     1000000u
+#define SHARED_NS      10000u
 #define CROWDED_FOR_NS 500000000u
 #define NAP_LEAST_NS   20000
 #define NAP_MOST_NS    1000000
-#define NAP_SHARE      8
+#define NAP_SHARE      16
 
 struct executor_config runner_executor_config(const struct runner *runner)
 {
@@ -142,7 +147,8 @@ static void runner_show_wait(struct runner *runner, struct position where)
 
 void runner_calm(struct runner *runner)
 {
-    runner->yield_was_slow = false;
+    runner->last_yield = YIELD_ALONE;
+    runner->shares_until = 0;
     runner->crowded_until = 0;
 }
 
@@ -156,10 +162,15 @@ static void runner_rest(struct runner *runner, uint64_t now)
         return;
     }
     sched_yield();
-    bool slow = clock_ns() - now >= CROWDED_NS;
-    if (slow && runner->yield_was_slow)
+    uint64_t took = clock_ns() - now;
+    enum yield yield = took >= CROWDED_NS  ? YIELD_SLOW
+                       : took >= SHARED_NS ? YIELD_SHARED
+                                           : YIELD_ALONE;
+    if (yield == YIELD_SLOW && runner->last_yield == YIELD_SLOW)
         runner->crowded_until = now + CROWDED_FOR_NS;
-    runner->yield_was_slow = slow;
+    if (yield == YIELD_SHARED && runner->last_yield == YIELD_SHARED)
+        runner->shares_until = now + CROWDED_FOR_NS;
+    runner->last_yield = yield;
 }
 
 /* Nothing moved, for the `idle`th time in a row. *due: it is time to check job and network. */
@@ -167,15 +178,17 @@ static enum status runner_idle(struct runner *runner, long idle, bool *due)
 {
     *due = false;
     if (idle == 1) {
-        runner->idle_since = runner->arrived = 0;
+        runner->idle_since = runner->arrived = runner->rests_since = 0;
         runner->unheard = -1;
     }
-    if (idle < runner->spins) {
+    if (idle < runner->spins && runner->shares_until == 0) {
         cpu_relax();
         return STATUS_OK;
     }
     uint64_t now = clock_ns();
-    if (idle == runner->spins)
+    if (runner->shares_until < now)
+        runner->shares_until = 0;
+    if (runner->rests_since == 0)
         runner->rests_since = now;
     runner_rest(runner, now);
     runner->rested = true;
