@@ -362,6 +362,7 @@ static enum status coordinate(const struct membership *membership,
     if (status == STATUS_OK) {
         carriers_judge(&acceptance);
         gaps_judge(&acceptance);
+        links_judge(&acceptance);
         doubles_judge(&acceptance);
         profile_judge(&acceptance);
         switches_judge(&acceptance);

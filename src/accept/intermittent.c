@@ -286,3 +286,39 @@ void doubles_judge(struct acceptance *acceptance)
     free(growths);
     free(counts);
 }
+
+/*
+ * Links of hosts that come and go.
+ */
+/* Does a finding of this host alone explain what its link with `peer` showed? Words of rank 0 cross
+ * the link with rank 0's host, and explain nothing there. */
+static bool explains_link(const struct acceptance *acceptance, const struct found *found, int host,
+                          int peer)
+{
+    bool unheard = found->kind == FOUND_UNHEARD && peer != acceptance->roster->agents[0].host;
+    return found->host == host && found->peer < 0 && found->health == HEALTH_BAD &&
+           (found->kind == FOUND_CARRIER || found->kind == FOUND_STOPPED || unheard);
+}
+
+void links_judge(struct acceptance *acceptance)
+{
+    struct findings *findings = &acceptance->findings;
+    for (int i = 0; i < findings->count; i++) {
+        struct found *link = &findings->items[i];
+        int end = -1;
+        if (link->peer < 0 || link->health != HEALTH_SUSPECT || link->status == STATUS_WRONG_DATA)
+            continue;
+        for (int j = 0; j < findings->count; j++)
+            if (explains_link(acceptance, &findings->items[j], link->host, link->peer))
+                end = link->host;
+            else if (explains_link(acceptance, &findings->items[j], link->peer, link->host))
+                end = link->peer;
+        if (end < 0)
+            continue;
+        struct text text = text_after(link->text, sizeof link->text);
+        text_add(&text, "; what is found of %s explains it", acceptance->labels[end]);
+        link->kind = FOUND_NOTE;
+        link->health = HEALTH_GOOD;
+        link->status = STATUS_OK;
+    }
+}

@@ -184,6 +184,9 @@ void carriers_judge(struct acceptance *acceptance);
  * others'. If all others did not hear it, it is rank 0's host; of two hosts, either. A lost carrier
  * explains that a host did not hear it. */
 void gaps_judge(struct acceptance *acceptance);
+/* Then: where one of these two makes a host bad, what its links showed is a note, and no evidence
+ * against their other ends. */
+void links_judge(struct acceptance *acceptance);
 /* Likewise: hosts from which or at which packets arrive twice. */
 void doubles_judge(struct acceptance *acceptance);
 

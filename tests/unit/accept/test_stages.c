@@ -45,6 +45,7 @@ struct coordinator {
     struct splits splits;
     struct device_changes now[HOSTS_MOST]; /* what each host has counted, */
     double clocks[HOSTS_MOST];             /* and its clock, seconds */
+    bool mute;                             /* the first host does not tell what it has counted */
     double all_us, all_waited;             /* of the collectives of all, and the wait of a rank */
     bool pairs;                            /* jobs are those of pairs: */
     int checked;                           /* so many of them check each iteration */
@@ -164,6 +165,8 @@ static void job_run(struct coordinator *coordinator, const struct fleet_job *job
         device_changes_encode(&coordinator->now[host_of(coordinator, job->agents[0])],
                               COUNTER_OTHER, &bytes);
         result_put(outcome, &bytes);
+        if (coordinator->mute && host_of(coordinator, job->agents[0]) == 0)
+            outcome->ends[0].code = STATUS_ERROR;
         return;
     }
     if (strcmp(job->command, WORK_INVENTORY) == 0) {
@@ -514,6 +517,65 @@ static void errors_are_found_and_congestion_is_kept(void **state)
     fleet_close(&acceptance);
 }
 
+/* A host whose counters could not be read twice in a row is suspect, and is not asked again. */
+static void counters_that_cannot_be_read_are_told(void **state)
+{
+    (void)state;
+    static const bool mute[] = {false, true, false, true, false, true, true, true};
+    struct acceptance acceptance = fleet_open(2);
+    for (size_t i = 0; i < sizeof mute / sizeof *mute; i++) {
+        fleet.mute = mute[i];
+        assert_int_equal(counting_look(&acceptance, STAGE_PAIRS), STATUS_OK);
+        assert_int_equal(acceptance.findings.count, i >= 6);
+    }
+    assert_int_equal(acceptance.findings.items[0].host, 0);
+    assert_int_equal(acceptance.findings.items[0].health, HEALTH_SUSPECT);
+    counting_free(&acceptance);
+    fleet_close(&acceptance);
+}
+
+/* A host that comes and goes explains what its links showed; but not wrong data, and a host that
+ * rank 0 (on h0) does not hear explains nothing of its link with h0. */
+static void hosts_that_come_and_go_explain_their_links(void **state)
+{
+    (void)state;
+    static const struct {
+        enum found_kind kind;
+        enum health health;
+        int host, peer;
+        enum status status;
+        bool explained;
+    } cases[] = {{FOUND_CARRIER, HEALTH_BAD, 1, 3, STATUS_TIMEOUT, true},
+                 {FOUND_CARRIER, HEALTH_BAD, 3, 1, STATUS_SLOW, true},
+                 {FOUND_STOPPED, HEALTH_BAD, 0, 3, STATUS_SLOW, true},
+                 {FOUND_UNHEARD, HEALTH_BAD, 3, 2, STATUS_SLOW, true},
+                 {FOUND_UNHEARD, HEALTH_BAD, 3, 0, STATUS_SLOW, false},
+                 {FOUND_UNHEARD, HEALTH_BAD, 0, 3, STATUS_SLOW, false},
+                 {FOUND_CARRIER, HEALTH_SUSPECT, 1, 3, STATUS_SLOW, false},
+                 {FOUND_CARRIER, HEALTH_BAD, 1, 2, STATUS_SLOW, false},
+                 {FOUND_RATE, HEALTH_BAD, 1, 3, STATUS_SLOW, false},
+                 {FOUND_CARRIER, HEALTH_BAD, 1, 3, STATUS_WRONG_DATA, false}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct acceptance acceptance = fleet_open(4);
+        struct found link = {.kind = FOUND_SLOW_PATH,
+                             .host = cases[i].host,
+                             .peer = cases[i].peer,
+                             .health = HEALTH_SUSPECT,
+                             .status = cases[i].status,
+                             .text = "link"};
+        findings_add(&acceptance.findings, &link);
+        stage_finds(&acceptance, STAGE_ALL, cases[i].kind, 3, cases[i].health, STATUS_SLOW, "h3");
+        links_judge(&acceptance);
+        const struct found *judged = &acceptance.findings.items[0];
+        assert_int_equal(judged->health, cases[i].explained ? HEALTH_GOOD : HEALTH_SUSPECT);
+        assert_int_equal(judged->status, cases[i].explained ? STATUS_OK : cases[i].status);
+        assert_string_equal(judged->text,
+                            cases[i].explained ? "link; what is found of h3 explains it" : "link");
+        assert_int_equal(acceptance.findings.items[1].health, cases[i].health);
+        fleet_close(&acceptance);
+    }
+}
+
 /* ---- pairs ---- */
 
 /* Data may be altered now and then: each iteration is checked, in both jobs of a pair. */
@@ -798,6 +860,8 @@ int main(void)
         cmocka_unit_test(collectives_of_all_are_explained_by_waits),
         cmocka_unit_test(switch_that_is_congested_is_named),
         cmocka_unit_test(errors_are_found_and_congestion_is_kept),
+        cmocka_unit_test(counters_that_cannot_be_read_are_told),
+        cmocka_unit_test(hosts_that_come_and_go_explain_their_links),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
