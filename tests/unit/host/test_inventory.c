@@ -86,6 +86,25 @@ static void test_travel(void **state)
     bytes_free(&share);
 }
 
+/* A card of eight lanes in a slot of sixteen is as wide as it can be; and the other way round. */
+static void test_narrow_cards(void **state)
+{
+    static const char *const folders[] = {"n1/sys/devices/pci0000:10/0000:10:01.0/0000:10:00.0",
+                                          "n1/sys/devices/pci0000:10/0000:10:01.0"};
+    (void)state;
+    for (int narrow = 0; narrow < 2; narrow++) {
+        const struct inventory_source source = source_of(0);
+        struct inventory got = {0};
+        file_of("max_link_width", folders[narrow], "8\n");
+        inventory_collect(&source, &got);
+        const struct inventory_fact *width = inventory_find(&got, PART_NIC, "mlx5_0", "pcie.width");
+        assert_non_null(width);
+        assert_true(width->number == 16 && width->best == 8);
+        inventory_free(&got);
+        file_of("max_link_width", folders[narrow], "16\n");
+    }
+}
+
 /* What a host counted between two readings, as "mlx5_0: symbol_error 3" and its class. */
 static void expect_grown(const struct device_changes *grown, const char *name,
                          enum counter_class class, const char *words)
@@ -116,10 +135,13 @@ static void counts_make(int number)
     file_make("n1/sys/class/infiniband/mlx5_0/ports/1/hw_counters/np_cnp_sent", text);
     file_make("n1/sys/class/net/eth1/statistics/rx_crc_errors", text);
     file_make("n1/sys/class/net/eth1/statistics/rx_dropped", "5\n");
+    file_make("n1/sys/class/net/eth1/carrier_down_count", text);
     file_make("n1/sys/class/net/veth1234/statistics/rx_errors", text);
     file_make("n1/sys/devices/system/edac/mc/mc0/ce_count", text);
     snprintf(text, sizeof text, "RxErr 0\nTOTAL_ERR_COR %d\n", number);
     file_make("n1/sys/bus/pci/devices/0000:20:00.0/aer_dev_correctable", text);
+    snprintf(text, sizeof text, "%d\n", 2 * number); /* down, and up again */
+    file_make("n1/sys/class/net/eth1/carrier_changes", text);
     snprintf(text, sizeof text, "TLP 0\nTOTAL_ERR_NONFATAL %d\n", 2 * number);
     file_make("n1/sys/bus/pci/devices/0000:20:00.0/aer_dev_nonfatal", text);
     snprintf(text, sizeof text, "DLP 0\nTOTAL_ERR_FATAL %d\n", 3 * number);
@@ -149,7 +171,7 @@ static void test_counters(void **state)
                  "0000:20:00.0_correctable 3, 0000:20:00.0_nonfatal 6, 0000:20:00.0_fatal 9");
     expect_grown(&grown, "mlx5_0", COUNTER_FAULTY, "symbol_error 3");
     expect_grown(&grown, "mlx5_0", COUNTER_CONGESTED, "np_cnp_sent 3");
-    expect_grown(&grown, "eth1", COUNTER_FAULTY, "rx_crc_errors 3");
+    expect_grown(&grown, "eth1", COUNTER_FAULTY, "rx_crc_errors 3, carrier_lost 3");
     host_counters_close(counters);
     counts_make(0);
     device_changes_free(&before);
@@ -206,8 +228,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_facts),        cmocka_unit_test(test_travel),
-        cmocka_unit_test(test_counters),     cmocka_unit_test(test_hanging),
-        cmocka_unit_test(test_this_machine),
+        cmocka_unit_test(test_narrow_cards), cmocka_unit_test(test_counters),
+        cmocka_unit_test(test_hanging),      cmocka_unit_test(test_this_machine),
     };
     return cmocka_run_group_tests(tests, trees_make, trees_remove);
 }

@@ -136,6 +136,25 @@ static void what_is_sent_again_in_each_batch_is_kept(void **state)
     assert_int_equal(second->amount, 2);
 }
 
+/* What a look has counted is not counted again by the looks after it. */
+static void what_is_sent_again_is_kept_once(void **state)
+{
+    (void)state;
+    struct scene scene;
+    packets_resent = 0;
+    scene_open(&scene, 1);
+    packets_resent = 4;
+    for (long i = 0; i < 4; i++)
+        iterate(&scene, i, 0, 0, 900, (struct awaited){.peer = -1});
+    packets_resent = 5;
+    iterate(&scene, 4, 0, 0, 900, (struct awaited){.peer = -1});
+    assert_int_equal(listed(&scene), 2);
+    assert_incident(&scene.list[0], INCIDENT_RESENT, 5, 0, 0);
+    assert_int_equal(scene.list[0].amount, 4);
+    assert_incident(&scene.list[1], INCIDENT_RESENT, 5, 4, 0);
+    assert_int_equal(scene.list[1].amount, 1);
+}
+
 /* A look right behind the last iteration, and packets that are sent again then. */
 static void what_is_sent_again_behind_the_last_iteration_is_its(void **state)
 {
@@ -181,6 +200,7 @@ int main(void)
         cmocka_unit_test(what_happened_is_kept_with_its_iteration),
         cmocka_unit_test(the_longest_iterations_are_kept),
         cmocka_unit_test(what_is_sent_again_in_each_batch_is_kept),
+        cmocka_unit_test(what_is_sent_again_is_kept_once),
         cmocka_unit_test(what_is_sent_again_behind_the_last_iteration_is_its),
         cmocka_unit_test(what_is_between_iterations_is_no_part_of_them),
         cmocka_unit_test(counters_begin_again),
