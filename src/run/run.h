@@ -662,7 +662,7 @@ struct runner {
     struct run_watch run_watch;   /* of this rank, if the job watches */
     struct core_waits core_waits; /* likewise */
     uint64_t lasted;              /* the iteration before this, ns */
-    bool rested;                  /* it has left its core to others since bytes moved */
+    bool rested;                  /* it has left its core to others since its last turn */
     int64_t turns, useful_turns;  /* of the present one: all, and those in which bytes moved */
     struct start_barrier start_barrier;
     struct traffic start_traffic[TRANSPORTS_MOST]; /* of the start barriers, by endpoint */

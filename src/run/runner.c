@@ -365,7 +365,7 @@ enum status runner_iterate(struct runner *runner, struct execution *execution, u
     if (waited >= 0)
         waited = core_waits_ns(&runner->core_waits) - waited;
     if (waited > 0 && runner->turns > 0)
-        waited = waited * runner->useful_turns / runner->turns;
+        waited = (int64_t)((double)waited * (double)runner->useful_turns / (double)runner->turns);
     profile_close(profile);
     if (runner->job->watches)
         links_watch(runner->links, false);

@@ -185,12 +185,6 @@ void bottleneck_find(const struct bottleneck_case *given, struct bottleneck *bot
                                                                      : none;
 }
 
-/* Not above 1, though the clocks of both differ a little. */
-static double core_wait_share(const struct core_wait *wait)
-{
-    return wait->elapsed > 0 ? fmin(1, (double)wait->waited / (double)wait->elapsed) : -1;
-}
-
 /*
  * Brings together what the two ends of each link counted, and words the
  * bottleneck that follows.
@@ -200,11 +194,12 @@ static void samples_read(struct result *result, const struct rank_summaries *sum
     result->samples = new_array((size_t)summaries->count, sizeof *result->samples);
     for (int r = 0; r < summaries->count; r++) {
         const struct rank_summary *summary = &summaries->items[r];
-        result->samples[r] = (struct rank_sample){.late_us = (double)summary->late * 1e-3,
-                                                  .time_us = summary->duration,
-                                                  .core_wait = core_wait_share(&summary->core_wait),
-                                                  .peers = summary->peers,
-                                                  .peer = summary->peer};
+        result->samples[r] = (struct rank_sample){
+            .late_us = (double)summary->late * 1e-3,
+            .time_us = summary->duration,
+            .core_wait = summary->core_wait_is_known ? fmin(1, summary->core_wait) : -1,
+            .peers = summary->peers,
+            .peer = summary->peer};
     }
 }
 

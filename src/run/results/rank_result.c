@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "collective/schedule/schedule.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -160,8 +161,10 @@ void rank_result_note_times(struct rank_result *rank_result, const struct iterat
     long i = rank_result->iterations++;
     rank_result->late[i] = times->late;
     rank_result->samples[i] = times->duration;
-    rank_result->core_wait.elapsed += times->waited < 0 ? 0 : times->duration;
-    rank_result->core_wait.waited += times->waited < 0 ? 0 : (uint64_t)times->waited;
+    if (times->waited >= 0) {
+        rank_result->core_wait.looked++;
+        rank_result->core_wait.shares += fmin(1, (double)times->waited / (double)times->duration);
+    }
     step_times_note(rank_result->steps, times->released);
     if (rank_result->device_samples)
         rank_result->device_samples[i] = times->device;
@@ -300,13 +303,26 @@ static void summary_code(struct codec codec, int ranks, int group_ranks,
     for (int i = 0; i < summary->incident_count; i++)
         incident_code(codec, ranks, &summary->incidents[i]);
     code_real(codec, &summary->duration);
-    code_u64(codec, &summary->core_wait.elapsed);
-    code_u64(codec, &summary->core_wait.waited);
+    code_flag(codec, &summary->core_wait_is_known);
+    code_real(codec, &summary->core_wait);
     code_int(codec, &summary->steps, 0, CLOCK_STEPS_MOST);
     if (codec.in)
         summary->step = new_array((size_t)summary->steps, sizeof *summary->step);
     for (int i = 0; i < summary->steps; i++)
         code_real(codec, &summary->step[i]);
+}
+
+/* A mean of shares, so that one long stall counts for one iteration, as in the median of their
+ * times; an iteration without a look counts as one without a wait. -1: it looked in fewer than half
+ * of them, or a device or a vendor's library ran them, for which this thread moves no bytes. */
+static double core_wait_share(const struct rank_result *rank_result)
+{
+    const struct core_wait *wait = &rank_result->core_wait;
+    if (wait->looked == 0 || 2 * wait->looked < rank_result->iterations)
+        return -1;
+    if (rank_result->engine->on_device || rank_result->channels == 0)
+        return -1;
+    return wait->shares / (double)rank_result->iterations;
 }
 
 void rank_summary_encode(struct rank_result *rank_result, const struct job *job,
@@ -331,7 +347,8 @@ void rank_summary_encode(struct rank_result *rank_result, const struct job *job,
         .incident_count = incident_count,
         .incidents = incidents,
         .duration = asked ? statistics_of(rank_result->samples, iterations, tick).p50 : 0,
-        .core_wait = rank_result->core_wait,
+        .core_wait_is_known = core_wait_share(rank_result) >= 0,
+        .core_wait = fmax(0, core_wait_share(rank_result)),
         .steps = step_times_count(rank_result->steps)};
     memcpy(summary.shares, rank_result->shares, sizeof summary.shares);
     for (int i = 0; i < summary.transports; i++)

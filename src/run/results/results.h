@@ -392,13 +392,13 @@ long sampling_next(const struct job *job, int roots, long done, double seconds,
 
 /* ---- What one line of the table yields on one rank. ---- */
 
-/* One rank's part of a line. */
-/* How long a rank could run, had bytes to move, and others had its core, in those timed iterations
- * of a line in which it looked. ns; all 0: not known. */
+/* How a rank waits for its core in the timed iterations of a line. */
 struct core_wait {
-    uint64_t elapsed, waited;
+    long looked;   /* iterations in which it looked */
+    double shares; /* of their time in which it had bytes to move, and others had its core: a sum */
 };
 
+/* One rank's part of a line. */
 struct rank_result {
     int choice;
     size_t bytes; /* as asked; the table shows what it became */
@@ -517,7 +517,7 @@ struct rank_profile {
 struct rank_sample {
     double late_us; /* median */
     double time_us; /* p50 of an iteration, from release to end */
-    double core_wait; /* share of the time, at most 1; -1: not known */
+    double core_wait; /* share of an iteration, mean over them; -1: not known */
     int peers;
     const struct peer_stats *peer; /* of each of them, the longest awaited first */
 };
@@ -751,7 +751,8 @@ struct rank_summary {
     uint64_t late;                 /* median, ns */
     struct device_changes changes; /* what devices have counted; of those that the rank reads */
     double duration;               /* median of an iteration, us; 0: not asked for */
-    struct core_wait core_wait;
+    bool core_wait_is_known;
+    double core_wait;              /* as in struct rank_sample; 0: not known */
     double shares[ACTIVITIES];     /* of the iterations' time, summed over them */
     struct finding finding;        /* its ranks are those of the group */
     struct witness_log witnesses;  /* likewise */
