@@ -7,7 +7,9 @@
  * congested is halved again, and told if it seems so then, too.
  *
  * A rank that waits for its core, because other programs have it, moves nothing, and the network is
- * not the cause. So that time does not count where all exchange.
+ * not the cause. So the time does not count that it waits for longer where all exchange than where
+ * few do. Where it waits for much of the time even then, its core limits both, and nothing shows of
+ * the network.
  */
 #include "accept/internal.h"
 
@@ -26,7 +28,8 @@
 #define FEW_SHARE    8 /* of random pairs, 1 in so many are few */
 #define PAIRS_LEAST  2 /* of a split: one pair alone is few and all */
 #define LIST_MOST    200
-#define WAITED_TOLD  0.1 /* a wait for a core, as a share of the time: from here on it is told */
+#define WAITED_TOLD  0.1 /* a wait for a core, as a share of the time: from here on it is told, */
+#define WAITED_MOST  0.4 /* and of few, on average: from here on no congestion is */
 
 /* Halves of one kind. */
 struct halving {
@@ -45,7 +48,10 @@ struct halving {
     int few_rounds;                      /* so far */
     int *round_of; /* of each switch: the last round of few that it had a host in */
     int done;      /* splits */
-    double waited; /* the most that a rank waited for its core, as a share of the time */
+    double *few_waited; /* of each transfer: as a share of the time, a rank's wait for its core */
+    double few_sum;     /* of these, */
+    int few_count;      /* and how many */
+    double waited;      /* the most where all exchanged */
 };
 
 static struct halving halving_open(struct acceptance *acceptance, const struct switch_level *level)
@@ -56,6 +62,8 @@ static struct halving halving_open(struct acceptance *acceptance, const struct s
     halving.order = stage_memory(acceptance, count, sizeof *halving.order);
     halving.agents = stage_memory(acceptance, count, sizeof *halving.agents);
     halving.transfers = stage_memory(acceptance, TIMES * SPLITS * count, sizeof *halving.transfers);
+    halving.few_waited =
+        stage_memory(acceptance, TIMES * SPLITS * count, sizeof *halving.few_waited);
     halving.pairs = stage_memory(acceptance, count, sizeof *halving.pairs);
     halving.chosen = stage_memory(acceptance, count, sizeof *halving.chosen);
     halving.round_of =
@@ -130,10 +138,18 @@ static void values_take(struct halving *halving, const json_t *line, int count, 
 {
     const json_t *groups = json_object_get(line, "groups");
     for (int i = 0; i < count; i++) {
-        double waited = few ? 0 : line_core_wait(line, 2 * i, 2);
-        double value = line_number(json_array_get(groups, (size_t)i), "busbw_GBps") / (1 - waited);
-        *(few ? &halving->chosen[i]->few : &halving->chosen[i]->many) = value;
-        halving->waited = fmax(halving->waited, waited);
+        int rank;
+        double waited = line_core_wait(line, 2 * i, 2, &rank);
+        double value = line_number(json_array_get(groups, (size_t)i), "busbw_GBps");
+        double *few_waited = &halving->few_waited[halving->chosen[i] - halving->transfers];
+        if (few) {
+            halving->chosen[i]->few = value;
+            halving->few_sum += *few_waited = waited;
+            halving->few_count++;
+        } else {
+            halving->chosen[i]->many = value * fmax(1, (1 - *few_waited) / (1 - waited));
+            halving->waited = fmax(halving->waited, waited);
+        }
     }
 }
 
@@ -333,7 +349,14 @@ static enum status halves_go(struct acceptance *acceptance, const struct switch_
     TRY(splits_run(&halving, &turns));
     if (halving.done > 0)
         halved = halving_judge(&halving, 0);
-    if (halved.congested)
+    bool bound = halving.few_sum >= WAITED_MOST * halving.few_count;
+    if (halved.congested && bound)
+        text_add(
+            &said->lacks,
+            "%swhether the network is congested: ranks wait for their cores in %.0f%% of the time "
+            "where few exchange",
+            said->lacks.used ? "; " : "", 100 * halving.few_sum / halving.few_count);
+    else if (halved.congested)
         TRY(congestion_confirm(&halving, &halved, &turns, what, said));
     if (halving.done < SPLITS)
         text_add(&said->lacks, "%s%d of %d %s could be measured", said->lacks.used ? "; " : "",
@@ -403,6 +426,7 @@ enum status halves_run(struct acceptance *acceptance, struct stage_result *resul
 struct whole {
     struct acceptance *acceptance;
     int *hosts, count;
+    const int *agents; /* of each rank */
     int ranks, slowest;
     double rate; /* of the slowest host, GB/s */
     struct found slow[ALL_COLLECTIVES]; /* collectives that it does not explain */
@@ -414,7 +438,10 @@ struct whole {
 static void collective_judge(struct whole *whole, const char *name, const json_t *line,
                              double least_us, int steps)
 {
-    double us = line_number(line, "time_us.p50"), waited = line_core_wait(line, 0, whole->ranks);
+    const struct acceptance *acceptance = whole->acceptance;
+    int rank;
+    double us = line_number(line, "time_us.p50");
+    double waited = line_core_wait(line, 0, whole->ranks, &rank);
     double latency = fleet_median(whole->acceptance->fleet, METRIC_LATENCY);
     double most = least_us / COLLECTIVE_LEAST + steps * latency;
     char taken[TIME_TEXT_MOST], explained[TIME_TEXT_MOST];
@@ -434,7 +461,9 @@ static void collective_judge(struct whole *whole, const char *name, const json_t
              time_text(1e-6 * most, explained));
     struct text text = text_after(found->text, sizeof found->text);
     if (excused)
-        text_add(&text, "a rank waited for its core in %.0f%% of the time", 100 * waited);
+        text_add(&text, "rank %d (%s) waited for its core in %.0f%% of the time", rank,
+                 acceptance->labels[acceptance->roster->agents[whole->agents[rank]].host],
+                 100 * waited);
     else
         text_add(&text, "look at what many at once share");
 }
@@ -508,6 +537,7 @@ enum status all_run(struct acceptance *acceptance, struct stage_result *result)
     for (int i = 0; i < whole.count; i++)
         for (int a = 0; a < roster->hosts[whole.hosts[i]].count; a++)
             agents[whole.ranks++] = roster->hosts[whole.hosts[i]].agents[a];
+    whole.agents = agents;
     trials_open(&trials, acceptance, STAGE_ALL);
     trials_add(&trials, agents, whole.ranks,
                "allreduce,alltoall -b 1K -e 1M -f 1024 -n auto --budget 2 -w 2 -c all --timeout %g",

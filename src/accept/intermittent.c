@@ -290,6 +290,15 @@ void doubles_judge(struct acceptance *acceptance)
 /*
  * Links of hosts that come and go.
  */
+/* Is it a link that was slow, or whose measurement failed? A host that comes and goes explains
+ * neither wrong data nor vanishing packets, and its loss is a finding of its own. */
+static bool may_be_explained(const struct found *found)
+{
+    return found->peer >= 0 && found->health == HEALTH_SUSPECT && !found->loss &&
+           found->status != STATUS_WRONG_DATA &&
+           (found->kind == FOUND_SLOW_PATH || found->kind == FOUND_FAILED);
+}
+
 /* Does a finding of this host alone explain what its link with `peer` showed? Words of rank 0 cross
  * the link with rank 0's host, and explain nothing there. */
 static bool explains_link(const struct acceptance *acceptance, const struct found *found, int host,
@@ -306,7 +315,7 @@ void links_judge(struct acceptance *acceptance)
     for (int i = 0; i < findings->count; i++) {
         struct found *link = &findings->items[i];
         int end = -1;
-        if (link->peer < 0 || link->health != HEALTH_SUSPECT || link->status == STATUS_WRONG_DATA)
+        if (!may_be_explained(link))
             continue;
         for (int j = 0; j < findings->count; j++)
             if (explains_link(acceptance, &findings->items[j], link->host, link->peer))

@@ -73,9 +73,9 @@ bool lines_are_alike(const json_t *line, const json_t *other);
 /* A number of a line: "time_us.p50", "busbw_GBps"; 0: it has none. */
 double line_number(const json_t *line, const char *name);
 
-/* The most that one of `count` ranks from `first` on waited for its core in a line, as a share of
- * the time, below 1; 0: none did, or it is not known. */
-double line_core_wait(const json_t *line, int first, int count);
+/* The most that one of `count` ranks from `first` on, *rank, waited for its core in a line, as a
+ * share of the time, below 1; 0: none did, or it is not known. */
+double line_core_wait(const json_t *line, int first, int count, int *rank);
 
 /* The status that a pair or host asks for whose job came to this. */
 enum status outcome_status(enum reading_outcome outcome);

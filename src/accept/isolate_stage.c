@@ -393,14 +393,18 @@ enum status isolate_miss(struct acceptance *acceptance, struct stage_result *pai
     return pairs_are_known(acceptance) ? pairs_judge(acceptance, STAGE_PAIRS, pairs) : STATUS_OK;
 }
 
-/* The readings of the last pairs, in memory of the stage. */
+/* The readings of the last pairs, in memory of the stage. Without those that cross a slow way
+ * between two parts: each has as much of it as others leave. */
 static struct readings pairs_copy(struct acceptance *acceptance)
 {
     size_t count;
     const struct reading *readings = pair_readings(acceptance, &count);
-    struct readings copy = {.items = stage_memory(acceptance, count, sizeof *copy.items),
-                            .count = (int)count};
-    memcpy(copy.items, readings, count * sizeof *copy.items);
+    const struct switch_level *parts = &acceptance->leaves;
+    struct readings copy = {.items = stage_memory(acceptance, count, sizeof *copy.items)};
+    for (size_t i = 0; i < count; i++)
+        if (!parts->inferred ||
+            parts->switches[readings[i].from] == parts->switches[readings[i].to])
+            copy.items[copy.count++] = readings[i];
     return copy;
 }
 
@@ -420,10 +424,7 @@ enum status isolate_again(struct acceptance *acceptance, struct stage_result *re
     struct fleet *fleet = acceptance->fleet;
     int first = acceptance->pairs_first, end = acceptance->pairs_end;
     int findings = acceptance->findings.count;
-    /* What crosses a slow way between two parts has as much of it as others leave, now as then. */
-    struct readings earlier = {0};
-    if (!acceptance->leaves.inferred)
-        earlier = pairs_copy(acceptance);
+    struct readings earlier = pairs_copy(acceptance);
     size_t count;
     acceptance->pairs_first = acceptance->readings.count;
     enum status status = pairs_once_more(acceptance, AGAIN_ROUNDS);

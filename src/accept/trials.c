@@ -283,13 +283,19 @@ double line_number(const json_t *line, const char *name)
     return json_number_value(json_object_get(line, name));
 }
 
-double line_core_wait(const json_t *line, int first, int count)
+double line_core_wait(const json_t *line, int first, int count, int *rank)
 {
     const double below_one = 0.99; /* what is measured in the rest of the time is too little */
     const json_t *samples = json_object_get(line, "samples");
     double most = 0;
-    for (int rank = first; rank < first + count; rank++)
-        most = fmax(most, line_number(json_array_get(samples, (size_t)rank), "core_wait_share"));
+    *rank = first;
+    for (int r = first; r < first + count; r++) {
+        double waited = line_number(json_array_get(samples, (size_t)r), "core_wait_share");
+        if (waited > most) {
+            most = waited;
+            *rank = r;
+        }
+    }
     return fmin(most, below_one);
 }
 

@@ -38,7 +38,7 @@ static inline const char *plural(long long count)
 const char *time_text(double seconds, char text[TIME_TEXT_MOST]);
 
 /* So many significant digits (1 to 9), and all before the point: "0.00479", "11.8", "1234"; "-": it
- * is not finite. With an exponent from 10^15 on, and where more than 9 decimals would be needed. Returns
+ * is not finite. With an exponent from 10^15 on, and where it has more than 9 decimals. Returns
  * `text`. */
 #define NUMBER_TEXT_MOST 40
 const char *number_text(double value, int digits, char text[NUMBER_TEXT_MOST]);

@@ -15,9 +15,10 @@
 #define NOISE_LEAST   3      /* readings of a cell that tell of noise */
 #define MEDIAN_ERROR  1.2533 /* sqrt(pi / 2): deviation of a median / that of a mean */
 #define NORMAL_MAD    1.4826 /* as in base/stats/stats.h */
-#define SLOW_LEAST    0.15   /* excess above the better half (13%): less leaves a level as it is; */
+#define SLOW_LEAST    0.15   /* excess above the better half (14%): less leaves a level as it is; */
 #define SLOW_LOSS     1.0    /* of a loss: 0.17% of the packets above none */
-#define SLOW_READINGS 5      /* of a host, to tell whether it is slow */
+#define SLOW_READINGS 5      /* of a host, to tell whether it is slow, */
+#define SLOW_HOSTS    16     /* unless there are so many */
 #define SLOW_TURNS    8
 
 int fleet_find(const struct fleet *fleet, enum metric metric, int rail, enum direction direction)
@@ -310,14 +311,16 @@ static size_t readings_of(const struct fleet *fleet, int cell)
 }
 
 /* The least level of the slow hosts of a series; INFINITY: there are none. The two ends of an
- * exchange have the same reading, so of few readings a half may lie together by chance. */
+ * exchange have the same reading, so of few hosts with few readings each a half may lie together by
+ * chance. */
 static double slow_level(struct fleet *fleet, int series)
 {
     double *sorted = fleet->scratch;
     size_t count = 0;
     for (int h = 0; h < fleet->config.hosts; h++)
         if (!isnan(fleet_level(fleet, series, h)) &&
-            readings_of(fleet, cell_of(fleet, series, h)) >= SLOW_READINGS)
+            (fleet->config.hosts >= SLOW_HOSTS ||
+             readings_of(fleet, cell_of(fleet, series, h)) >= SLOW_READINGS))
             sorted[count++] = fleet_level(fleet, series, h);
     if (count < HOSTS_COMPARED)
         return INFINITY;

@@ -112,10 +112,12 @@ enum reading_outcome reading_outcome(const struct reading *reading);
  *
  * A bandwidth is as bad as the worse of its two ends, so a slow partner hides what a host can do. A
  * cell (of no latency) is slow if its level lies farther above those of the better half of its
- * series than SLOW_LEAST, and than these lie apart (Rousseeuw, "Least median of squares
- * regression", JASA 1984, takes the half of the data that lies together). Readings with a slow partner are left out, and so are those of slow hosts from
- * references and spreads; levels and slow cells are found again until no cell changes (Tukey,
- * "Exploratory Data Analysis", 1977: two-way medians). So up to half of the hosts may be slow.
+ * series than SLOW_LEAST, and than these lie apart (after Rousseeuw, "Least median of squares
+ * regression", JASA 1984, whose half is the one that lies together). Fewer than SLOW_HOSTS hosts
+ * need SLOW_READINGS each. Readings with a slow partner are left out, and so are those of slow
+ * hosts from references and spreads; levels and slow cells are found again until no cell changes
+ * (Tukey, "Exploratory Data Analysis", 1977: two-way medians). So up to half of the hosts may be
+ * slow.
  * The fleet is the median of the levels, not of the readings.
  * ---- */
 
