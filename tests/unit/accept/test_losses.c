@@ -19,7 +19,8 @@
 #define HOSTS_MOST 9
 
 /* How a host is lost: '.' not at all, 'e' its process ended, 's' it fell silent, 'S' silent half a
- * minute later, 'b' silent half a minute before. The first is rank 0's. */
+ * minute later, 'b' silent half a minute before, 'f' its data failed authentication. The first is
+ * rank 0's. */
 struct fleet_of_losses {
     struct acceptance acceptance;
     struct roster roster;
@@ -45,6 +46,7 @@ static void fleet_lose(struct fleet_of_losses *fleet, const char *losses)
         fleet->agents[h].host = h;
         host->lost = losses[h] != '.';
         host->silent = strchr("sSb", losses[h]);
+        host->forged = losses[h] == 'f';
         host->lost_at = 100 + 0.2 * h + (losses[h] == 'S' ? 30 : losses[h] == 'b' ? -30 : 0);
         snprintf(host->stage, sizeof host->stage, "pairs");
     }
@@ -93,6 +95,23 @@ static void hosts_that_rank_0_cannot_hear_are_not_judged(void **state)
     judged(".ssse", 0, "suspect unknown unknown unknown bad");
 }
 
+/* Either end, or the link; and which way the data came is known. */
+static void altered_data_have_a_direction(void **state)
+{
+    (void)state;
+    struct fleet_of_losses fleet;
+    fleet_lose(&fleet, "..f.");
+    losses_find(&fleet.acceptance);
+    const struct found *found = &fleet.acceptance.findings.items[0];
+    assert_int_equal(fleet.acceptance.findings.count, 1);
+    assert_int_equal(found->host, 2);
+    assert_int_equal(found->peer, 0);
+    assert_int_equal(found->status, STATUS_WRONG_DATA);
+    assert_int_equal(
+        strncmp(found->text, "h3, h1 or the link between them: wrong data from h3 to h1 ", 58), 0);
+    findings_free(&fleet.acceptance.findings);
+}
+
 /* A loss of another time, or one that ended, says nothing of rank 0's link, and those that it left
  * are fewer. */
 static void earlier_losses_do_not_hide_rank_0(void **state)
@@ -139,6 +158,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_silent_host_among_others_is_bad),
         cmocka_unit_test(hosts_that_rank_0_cannot_hear_are_not_judged),
+        cmocka_unit_test(altered_data_have_a_direction),
         cmocka_unit_test(earlier_losses_do_not_hide_rank_0),
         cmocka_unit_test(the_last_two_hosts_are_suspect),
         cmocka_unit_test(after_rank_0_was_stopped_no_other_is_judged),
