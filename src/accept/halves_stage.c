@@ -29,7 +29,7 @@
 #define PAIRS_LEAST  2 /* of a split: one pair alone is few and all */
 #define LIST_MOST    200
 #define WAITED_TOLD  0.1 /* a wait for a core, as a share of the time: from here on it is told, */
-#define WAITED_MOST  0.4 /* and of few, on average: from here on no congestion is */
+#define WAITED_MOST  0.1 /* and of few, on average: from here on no congestion is */
 
 /* Halves of one kind. */
 struct halving {
