@@ -291,8 +291,7 @@ bool rails_have_names(const struct rails *rails);
 /* Is the NIC port active on this host, as far as is known? */
 bool rail_is_at(const struct rails *rails, int rail, const struct inventory *inventories, int host);
 
-/* What --transport must say for a job on a rail (nic_port_transport()). NULL: as the user gave
- * it. */
+/* The value of --transport for a job on a rail (nic_port_transport()). NULL: as the user gave it. */
 const char *rail_transport(const struct job *job, const struct rails *rails, int rail,
                            char text[PORT_TRANSPORT_MOST]);
 

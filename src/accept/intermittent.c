@@ -233,8 +233,8 @@ static void tcp_growth_add(struct tcp_growth *growth, const struct counter *coun
         growth->came_twice += value;
 }
 
-/* Of each host an array, and in *surplus how many packets of all hosts came twice that none of them
- * had sent again. */
+/* The growth of each host, as an array. *surplus: the packets of all hosts that came twice, and that
+ * no host had sent again. */
 static struct tcp_growth *tcp_growths(const struct acceptance *acceptance, double *surplus)
 {
     int hosts = acceptance->roster->host_count;

@@ -7,8 +7,7 @@
 
 #include <math.h>
 
-/* Of events with a mean rate, none comes in this many mean intervals in one of 20 cases: exp(-3).
- */
+/* Events with a mean rate stay away for so many mean intervals in one of 20 cases: exp(-3). */
 #define INTERVALS_SURE 3.0
 
 struct missed missed_by(const struct acceptance *acceptance)

@@ -117,8 +117,7 @@ enum reading_outcome reading_outcome(const struct reading *reading);
  * need SLOW_READINGS each. Readings with a slow partner are left out, and so are those of slow
  * hosts from references and spreads; levels and slow cells are found again until no cell changes
  * (Tukey, "Exploratory Data Analysis", 1977: two-way medians). So up to half of the hosts may be
- * slow.
- * The fleet is the median of the levels, not of the readings.
+ * slow. The fleet is the median of the levels, not of the readings.
  * ---- */
 
 struct fleet_config {

@@ -362,7 +362,7 @@ bool nic_port_is_at(const char *port, const struct inventory *inventories, int h
 #define NIC_TEXT_MOST (PART_NAME_MOST + 8)
 void nic_port_take(struct transport_choice *choice, const char *port, char nic[NIC_TEXT_MOST]);
 
-/* What --transport must say for a job through this port alone: "verbs:nic=mlx5_2:1", with the
+/* The value of --transport for a job through this port alone: "verbs:nic=mlx5_2:1", with the
  * user's other options of verbs. Returns `text`. */
 #define PORT_TRANSPORT_MOST (TRANSPORT_LIST_MOST + PART_NAME_MOST + 16)
 const char *nic_port_transport(const struct transport_choice *choices, const char *port,

@@ -129,8 +129,8 @@ static bool is_nic(struct fact_look *look, const char *bus)
     return is;
 }
 
-/* Of those without hardware, what carries packets of Ethernet, and joins no others: a bridge or a
- * tunnel may be there on some hosts alone. */
+/* Has it hardware? An interface without any is compared if it carries packets of Ethernet, and joins
+ * no others: a bridge or a tunnel may be there on some hosts alone. */
 static bool interface_is_compared(const struct fact_look *look, const char *netdev)
 {
     char bridge[SYSFS_PATH_MOST], tunnel[SYSFS_PATH_MOST];

@@ -52,8 +52,8 @@ static size_t send_of(const struct element_graph *graph, int rank, size_t receiv
     return i;
 }
 
-/* What stands in a storage before operation `before`: what the last one has made that wrote there.
- */
+/* The node that stands in a storage before operation `before`: the last operation that wrote there
+ * made it. */
 static int node_of_place(struct element_graph *graph, int rank, size_t before, int storage,
                          size_t at)
 {

@@ -200,8 +200,8 @@ static void resent_add(struct resent *resent, const struct member *members, int 
     resent->packets += packets;
 }
 
-/* Of all connections, or of those alone that the common wait may have been for: with an end at the
- * rank that was waited for, or at a rank that waited for it. */
+/* The packets of all connections, or only of the connections that may have caused the common wait:
+ * they end at the rank that was waited for, or at a rank that waited for it. */
 static struct resent resent_gather(const struct account *account, bool all)
 {
     const struct incident *incident;
