@@ -116,11 +116,11 @@ host_pids() {
 }
 
 # Limits all traffic of a host to RATE in each direction (in tc's units: 200mbit). Replaces link_rate of this host.
-host_rate() { # host_rate I RATE
-    local lan
+host_rate() { # host_rate I RATE [BURST]
+    local lan burst=${3:-256k}
     for lan in 0 1; do
-        tc qdisc replace dev "lan$lan-$1" root tbf rate "$2" burst 256k latency 50ms &&
-            host_network "$1" tc qdisc replace dev "eth$lan" root tbf rate "$2" burst 256k latency 50ms || return
+        tc qdisc replace dev "lan$lan-$1" root tbf rate "$2" burst "$burst" latency 50ms &&
+            host_network "$1" tc qdisc replace dev "eth$lan" root tbf rate "$2" burst "$burst" latency 50ms || return
     done
 }
 
