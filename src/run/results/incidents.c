@@ -41,7 +41,7 @@ struct incidents {
     uint64_t look_at;      /* when the next look is due, ns of the clock */
     uint64_t looked_first; /* the first iteration behind the last look, */
     uint64_t looked_long;  /* and ns of the longest of these */
-    uint64_t *resent;      /* packets, by peer of `stats`: then, */
+    uint64_t *resent;      /* packets, by stats->sending[]: then, */
     uint64_t *now;         /* and now */
 };
 
@@ -51,8 +51,8 @@ void incidents_create(const struct link_stats *stats, struct links *links,
     struct incidents *made = new_array(1, sizeof *made);
     made->stats = stats;
     made->links = links;
-    made->resent = new_array((size_t)stats->count, sizeof *made->resent);
-    made->now = new_array((size_t)stats->count, sizeof *made->now);
+    made->resent = new_array((size_t)stats->sending_count, sizeof *made->resent);
+    made->now = new_array((size_t)stats->sending_count, sizeof *made->now);
     *incidents = made;
 }
 
@@ -80,7 +80,7 @@ void incidents_begin(struct incidents *incidents, long iteration)
         return;
     packets_read(incidents);
     memcpy(incidents->resent, incidents->now,
-           (size_t)incidents->stats->count * sizeof *incidents->now);
+           (size_t)incidents->stats->sending_count * sizeof *incidents->now);
     incidents->looked_first = (uint64_t)iteration;
     incidents->looked_long = 0;
     incidents_resume(incidents);
@@ -121,7 +121,7 @@ static struct lossy_look *loss_place(struct incidents *incidents)
 static void losses_look(struct incidents *incidents, uint64_t last)
 {
     packets_read(incidents);
-    for (int i = 0; i < incidents->stats->count; i++) {
+    for (int i = 0; i < incidents->stats->sending_count; i++) {
         uint64_t before = incidents->resent[i], now = incidents->now[i];
         uint64_t resent = resent_since(now, before);
         struct lossy_look *loss = resent > 0 ? loss_place(incidents) : NULL;
@@ -129,7 +129,7 @@ static void losses_look(struct incidents *incidents, uint64_t last)
         if (loss)
             *loss = (struct lossy_look){.longest = incidents->looked_long,
                                         .incident = {.kind = INCIDENT_RESENT,
-                                                     .peer = incidents->stats->peers[i].peer,
+                                                     .peer = incidents->stats->sending[i].peer,
                                                      .first = incidents->looked_first,
                                                      .last = last,
                                                      .amount = resent}};

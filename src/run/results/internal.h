@@ -215,8 +215,7 @@ void incidents_end(struct incidents *incidents);
 void incidents_note(struct incidents *incidents, long iteration,
                     const struct iteration_times *times);
 
-/* incidents_end(), then fills in those that are kept; returns how many. It comes before
- * link_stats_sort(). */
+/* incidents_end(), then fills in those that are kept; returns how many. */
 int incidents_list(struct incidents *incidents, struct run_watch *watch,
                    struct incident list[INCIDENTS_MOST]);
 

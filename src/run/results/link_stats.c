@@ -9,6 +9,22 @@
 #include "base/list.h"
 #include "base/log.h"
 
+/* Lists the lanes on which this rank sends: the collective's, and the start barrier's. */
+static void sending_gather(struct link_stats *stats, const struct schedule *start)
+{
+    size_t start_count = start ? start->count : 0;
+    stats->sending = new_array((size_t)stats->count + start_count, sizeof *stats->sending);
+    for (int i = 0; i < stats->count; i++)
+        stats->sending[stats->sending_count++] = (struct sending_lanes){
+            .peer = stats->peers[i].peer, .first = 0, .end = stats->peers[i].lanes};
+    for (size_t i = 0; i < start_count; i++)
+        if (start->operations[i].kind == OPERATION_SEND)
+            stats->sending[stats->sending_count++] =
+                (struct sending_lanes){.peer = start->operations[i].peer,
+                                       .first = start->operations[i].lane,
+                                       .end = start->operations[i].lane + 1};
+}
+
 void link_stats_create(const struct test_case *test_case, const struct runner *runner,
                        struct link_stats **made)
 {
@@ -27,6 +43,7 @@ void link_stats_create(const struct test_case *test_case, const struct runner *r
         channels += 2 * (size_t)lanes;
     }
     stats->before = new_array(channels, sizeof *stats->before);
+    sending_gather(stats, runner->start_barrier.schedule);
 }
 
 void link_stats_free(struct link_stats *stats)
@@ -35,6 +52,7 @@ void link_stats_free(struct link_stats *stats)
         return;
     free(stats->peers);
     free(stats->before);
+    free(stats->sending);
     free(stats);
 }
 
@@ -79,11 +97,12 @@ int link_stats_sort(struct link_stats *stats)
 
 void link_stats_resent(const struct link_stats *stats, struct links *links, uint64_t *resent)
 {
-    for (int i = 0; i < stats->count; i++) {
+    for (int i = 0; i < stats->sending_count; i++) {
+        const struct sending_lanes *sending = &stats->sending[i];
         resent[i] = 0;
-        for (int lane = 0; lane < stats->peers[i].lanes; lane++) {
+        for (int lane = sending->first; lane < sending->end; lane++) {
             struct wait_stats out;
-            channel_read(links, stats->peers[i].peer, lane, true, &out);
+            channel_read(links, sending->peer, lane, true, &out);
             resent[i] += out.resent;
         }
     }

@@ -22,13 +22,13 @@ static uint64_t packets_resent;
 void link_stats_resent(const struct link_stats *stats, struct links *links, uint64_t *resent)
 {
     (void)links;
-    if (stats->count > 0)
+    if (stats->sending_count > 0)
         resent[0] = packets_resent;
 }
 
 struct scene {
-    struct link_stats stats; /* without peers, or with one */
-    struct peer_stats peer;
+    struct link_stats stats; /* without lanes, or with one */
+    struct sending_lanes sending;
     struct incidents *incidents;
     uint64_t now;
     struct run_watch watch;
@@ -38,8 +38,8 @@ struct scene {
 static void scene_open(struct scene *scene, int peers)
 {
     memset(scene, 0, sizeof *scene);
-    scene->peer.peer = 5;
-    scene->stats = (struct link_stats){.peers = &scene->peer, .count = peers};
+    scene->sending.peer = 5;
+    scene->stats = (struct link_stats){.sending = &scene->sending, .sending_count = peers};
     scene->watch.runs = true;
     pthread_mutex_init(&scene->watch.lock, NULL);
     incidents_create(&scene->stats, NULL, &scene->incidents);

@@ -204,9 +204,36 @@ static void most_are_kept_by_their_packets(void **state)
     assert_int_equal(result->losses[3].resent, 30);
 }
 
+/* A start barrier with lanes of its own keeps ranks waiting when it loses packets. */
+static void the_start_barriers_lanes_are_looked_at(void **state)
+{
+    (void)state;
+    struct datatype datatype = {.size = 4};
+    struct candidate candidate = {.datatype = &datatype};
+    struct peer_use peers[4] = {[1] = {.lanes = 3}};
+    struct operation operations[] = {{.kind = OPERATION_SEND, .peer = 1, .lane = 3},
+                                     {.kind = OPERATION_RECV, .peer = 3, .lane = 3},
+                                     {.kind = OPERATION_SEND, .peer = 2, .lane = 3}};
+    struct schedule start = {.operations = operations, .count = 3};
+    const struct test_case test_case = {.candidate = &candidate, .peers = peers};
+    struct runner runner = {.ranks = 4, .start_barrier.schedule = &start};
+    struct link_stats *stats;
+    link_stats_create(&test_case, &runner, &stats);
+    const struct sending_lanes expected[] = {{1, 0, 3}, {1, 3, 4}, {2, 3, 4}};
+    assert_int_equal(stats->sending_count, 3);
+    assert_memory_equal(stats->sending, expected, sizeof expected);
+    assert_int_equal(stats->count, 1);
+    link_stats_free(stats);
+    runner.start_barrier.schedule = NULL;
+    link_stats_create(&test_case, &runner, &stats);
+    assert_int_equal(stats->sending_count, 1);
+    link_stats_free(stats);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_start_barriers_lanes_are_looked_at),
         cmocka_unit_test(a_lossy_connection_is_named_in_its_direction),
         cmocka_unit_test(few_packets_and_small_shares_name_none),
         cmocka_unit_test(a_lossy_host_explains_its_connections),
