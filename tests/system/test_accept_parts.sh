@@ -34,6 +34,7 @@ check_says '^  self .* copy inside a GPU [0-9.]+ GB/s, copy from host to GPU [0-
 check_json json 'len([l for j in d["stages"][2]["jobs"] for l in j["results"] if l.get("part", "").startswith("GPU ")]) == 9' \
     '[j["command"].split(" --transport ")[1].split()[0] for j in d["stages"][2]["jobs"][2:]] == ["verbs:nic=strict0:1", "verbs:nic=strict1:1"]' \
     '[n["part"][:4] for n in d["numbers"] if "GPU" in n["metric"]] == ["GPU "] * 3' \
+    '[n["value"] for n in d["numbers"] if "GPU" in n["metric"]] == [min(l["GBps"] for j in d["stages"][2]["jobs"] for l in j["results"] if l["collective"] == c) for c in ("gpu-copy", "host-to-device", "device-to-host")]' \
     '[n["metric"] for n in d["numbers"]][-2:] == ["loop through a NIC strict0", "loop through a NIC strict1"]' \
     'all(n["value"] > 0 for n in d["numbers"])'
 accept 0 "${self[@]}" -x tcp

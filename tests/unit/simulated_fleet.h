@@ -63,6 +63,7 @@ struct seeded {
     double factor; /* of the bandwidth, or 1 / of the latency */
     double often;  /* the probability of a failure, or of being slow */
     double lost;   /* % of the packets */
+    bool one_rail; /* packets are lost on `rail` alone */
 };
 
 struct simulated {
@@ -221,7 +222,8 @@ static inline double simulated_loss(struct simulated *f, const struct reading *r
     const int ends[] = {r->from, r->to};
     for (int e = 0; e < 2; e++) {
         const struct seeded *s = f->fault_of[ends[e]] < 0 ? NULL : &f->faults[f->fault_of[ends[e]]];
-        if (s && seeded_loses(s->kind) && seeded_factor(f, s, &bandwidth) < 1)
+        if (s && seeded_loses(s->kind) && seeded_factor(f, s, &bandwidth) < 1 &&
+            (!s->one_rail || r->rail == s->rail))
             loss = fmax(loss,
                         f->quiet ? s->lost : s->lost * (0.8 + 0.4 * simulated_uniform(&f->random)));
     }

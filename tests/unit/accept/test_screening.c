@@ -166,6 +166,31 @@ static void test_two(void **state)
     simulated_free(&f);
 }
 
+/* Packets that are lost on one rail do not explain why all are slow. */
+static void test_loss_of_a_rail(void **state)
+{
+    (void)state;
+    struct simulated f;
+    fleet_quiet(&f, 8, 2);
+    make_fault(&f, (struct seeded){.kind = SEEDED_LOSSY,
+                                   .host = 3,
+                                   .factor = 0.5,
+                                   .lost = 2,
+                                   .rail = 1,
+                                   .one_rail = true,
+                                   .peer = -1});
+    struct screened screened = screen(&f);
+    assert_int_equal(screened.found->count, 2);
+    for (int i = 0; i < 2; i++) {
+        const struct fleet_fault *found = &screened.found->items[i];
+        assert_int_equal(found->host, 3);
+        assert_int_equal(found->rail, found->kind == FLEET_FAULT_LOSS ? 1 : -1);
+    }
+    assert_int_not_equal(screened.found->items[0].kind, screened.found->items[1].kind);
+    screened_free(&screened);
+    simulated_free(&f);
+}
+
 /* A faulty host can be told from the others from 3 hosts on. */
 static void test_small_fleets(void **state)
 {
@@ -675,25 +700,16 @@ static void test_all_failing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_places),
-        cmocka_unit_test(test_two),
-        cmocka_unit_test(test_rails_of_suspects),
-        cmocka_unit_test(test_small_fleets),
-        cmocka_unit_test(test_once),
-        cmocka_unit_test(test_slow_and_failing),
-        cmocka_unit_test(test_host_that_leaves),
-        cmocka_unit_test(test_switches),
-        cmocka_unit_test(test_references),
-        cmocka_unit_test(test_earlier),
-        cmocka_unit_test(test_bad_readings),
-        cmocka_unit_test(test_sensitivity),
-        cmocka_unit_test(test_sensitivity_of_packets),
-        cmocka_unit_test(test_two_modes),
-        cmocka_unit_test(test_host_values),
-        cmocka_unit_test(test_exchange),
-        cmocka_unit_test(test_slowest),
-        cmocka_unit_test(test_alone_on_switch),
-        cmocka_unit_test(test_all_failing),
+        cmocka_unit_test(test_places),           cmocka_unit_test(test_two),
+        cmocka_unit_test(test_loss_of_a_rail),   cmocka_unit_test(test_rails_of_suspects),
+        cmocka_unit_test(test_small_fleets),     cmocka_unit_test(test_once),
+        cmocka_unit_test(test_slow_and_failing), cmocka_unit_test(test_host_that_leaves),
+        cmocka_unit_test(test_switches),         cmocka_unit_test(test_references),
+        cmocka_unit_test(test_earlier),          cmocka_unit_test(test_bad_readings),
+        cmocka_unit_test(test_sensitivity),      cmocka_unit_test(test_sensitivity_of_packets),
+        cmocka_unit_test(test_two_modes),        cmocka_unit_test(test_host_values),
+        cmocka_unit_test(test_exchange),         cmocka_unit_test(test_slowest),
+        cmocka_unit_test(test_alone_on_switch),  cmocka_unit_test(test_all_failing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
