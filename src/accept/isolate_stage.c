@@ -6,7 +6,6 @@
 
 #include <string.h>
 
-#define KERNEL_LATENCY  10.0 /* us: no NIC that is spoken to from user space is slower */
 #define KERNEL_FLOOR    3.0
 #define KERNEL_SHARE    0.1 /* of a bandwidth */
 #define FEW_HOSTS       8
@@ -38,13 +37,6 @@ static int untried_count(const struct fleet_faults *faults)
     for (int i = 0; i < faults->count; i++)
         count += is_untried(&faults->items[i]);
     return count;
-}
-
-/* Are messages moved by the kernel? A latency of its TCP is one of schedulers: a busy CPU may
- * make it three times as long, and take a part of a bandwidth. */
-static bool is_by_kernel(const struct fleet *fleet)
-{
-    return fleet_median(fleet, METRIC_LATENCY) > KERNEL_LATENCY;
 }
 
 /* ---- Do small messages pass, and large ones not? ---- */
@@ -110,7 +102,7 @@ static enum status sizes_explain(struct acceptance *acceptance, const struct fle
     const struct suspect *worst = fault->worst;
     int peer = fault->peer >= 0 ? fault->peer : worst->partner_count > 0 ? worst->partners[0] : -1;
     const int ways[2][2] = {{fault->host, peer}, {peer, fault->host}};
-    if (worst->outcome != READING_LATE || peer < 0 || !is_by_kernel(acceptance->fleet) ||
+    if (worst->outcome != READING_LATE || peer < 0 || !acceptance->by_kernel ||
         acceptance->sized >= SIZES_FAULTS || stage_left(acceptance) < 2 * SIZES_SECONDS)
         return STATUS_OK;
     acceptance->sized++;
@@ -251,7 +243,7 @@ static void notes_report(struct acceptance *acceptance, enum accept_stage stage,
     const struct fleet_names names = fleet_names_of(acceptance);
     for (int i = 0; i < limits->note_count; i++) {
         const struct fleet_note *note = &limits->notes[i];
-        bool usual = note->reference == REFERENCE_RATE && is_by_kernel(acceptance->fleet);
+        bool usual = note->reference == REFERENCE_RATE && acceptance->by_kernel;
         struct found found = {.stage = stage,
                               .kind = usual ? FOUND_NOTE : FOUND_ALL_MISS,
                               .host = -1,
@@ -330,7 +322,7 @@ static struct references references_find(const struct acceptance *acceptance,
     references.rates = acceptance->rails.rates;
     double share = stage == STAGE_ALL ? ALARMS_AGAIN : ALARMS_PAIRS;
     references.alarms = share * acceptance->asked->false_alarms;
-    if (is_by_kernel(fleet)) {
+    if (acceptance->by_kernel) {
         references.floor[METRIC_LATENCY] = KERNEL_FLOOR;
         *alone = *both = KERNEL_SHARE;
     }

@@ -348,8 +348,9 @@ void pair_job_take(struct pair_jobs *jobs, const struct trials *trials, int job,
         struct reading *reading = reading_add(&run, from->metric, from->reversed);
         if (failed)
             return;
-        reading->value =
-            line_number(trials_line(trials, job, NULL, from->algorithm, bytes), from->number);
+        const json_t *line = trials_line(trials, job, NULL, from->algorithm, bytes);
+        reading->value = line_number(line, from->number);
+        jobs->acceptance->by_kernel |= strcmp(word_of(line, "transport"), "tcp") == 0;
     }
     losses_take(&run);
 }
