@@ -387,8 +387,7 @@ struct acceptance {
     bool isolated;
     int sized;                  /* hangs that were tried with messages of growing sizes */
     size_t message_bytes;       /* of one that measures bandwidth; 0: not known */
-    bool by_kernel; /* pairs used TCP: a busy CPU may make a latency three times as long, and take
-                       a part of a bandwidth */
+    int lines, tcp_lines;       /* of pairs, and those over a kernel's TCP */
     double end;                 /* clock_seconds() at which the run is to end; INFINITY: any time */
     double until;               /* at which the time of the present stage is over */
     double began;               /* clock_seconds() at the first stage */

@@ -4,7 +4,8 @@
  * The hosts that are good are halved, and each exchanges with one of the other half: first some of
  * these pairs, then all at the same time. Halves are random, and by switch where --switches tells
  * the switches: hosts behind half of them exchange with hosts behind the others. What seems
- * congested is halved again, and told if it seems so then, too.
+ * congested is halved again, and told if it seems so then, too. Where no switches are known, two
+ * parts of the fleet are looked for between which the pairs have less.
  *
  * A rank that waits for its core, because other programs have it, moves nothing, and the network is
  * not the cause. So the time does not count that it waits for longer where all exchange than where
@@ -37,7 +38,8 @@ struct halving {
     const struct switch_level *level; /* whose switches are halved; NULL: random halves */
     uint64_t random;
     int *hosts, count;                   /* that are good */
-    int *order;                          /* room for as many */
+    int made;                            /* splits so far, measured or not */
+    bool *present;                       /* of each of the hosts that are good: true */
     int *agents;                         /* likewise */
     struct exchange_transfer *transfers; /* of all splits, of each as many as it has pairs */
     size_t transfer_count;               /* without those of the present split, */
@@ -49,8 +51,11 @@ struct halving {
     int *round_of; /* of each switch: the last round of few that it had a host in */
     int done;      /* splits */
     double *few_waited; /* of each transfer: as a share of the time, a rank's wait for its core */
-    double few_sum;     /* of these, */
+    double *usual;      /* likewise: GB/s, what it has when few exchange, or the median of those of
+                           its split that were among few */
+    double few_sum;     /* of few_waited, */
     int few_count;      /* and how many */
+    int *side;          /* of each host: its part of the fleet, as cut_of_transfers() has them */
     double waited;      /* the most where all exchanged */
 };
 
@@ -59,11 +64,13 @@ static struct halving halving_open(struct acceptance *acceptance, const struct s
     size_t count = (size_t)acceptance->roster->host_count;
     struct halving halving = {.acceptance = acceptance, .level = level, .random = acceptance->seed};
     halving.hosts = stage_memory(acceptance, count, sizeof *halving.hosts);
-    halving.order = stage_memory(acceptance, count, sizeof *halving.order);
+    halving.present = stage_memory(acceptance, count, sizeof *halving.present);
     halving.agents = stage_memory(acceptance, count, sizeof *halving.agents);
     halving.transfers = stage_memory(acceptance, TIMES * SPLITS * count, sizeof *halving.transfers);
     halving.few_waited =
         stage_memory(acceptance, TIMES * SPLITS * count, sizeof *halving.few_waited);
+    halving.usual = stage_memory(acceptance, TIMES * SPLITS * count, sizeof *halving.usual);
+    halving.side = stage_memory(acceptance, count, sizeof *halving.side);
     halving.pairs = stage_memory(acceptance, count, sizeof *halving.pairs);
     halving.chosen = stage_memory(acceptance, count, sizeof *halving.chosen);
     halving.round_of =
@@ -73,6 +80,23 @@ static struct halving halving_open(struct acceptance *acceptance, const struct s
 
 /* ---- pairs ---- */
 
+/* Pairs of random halves. The splits of 7 hosts and more have no pair in common. */
+static void halves_draw(struct halving *halving)
+{
+    halving->pair_count = 0;
+    if (halving->count < 2)
+        return;
+    struct host_pair *pairs = halving->pairs;
+    struct rounds *plan = rounds_plan(halving->count, TIMES * SPLITS, halving->random);
+    for (int i = 0; i < halving->count; i++)
+        halving->present[i] = true;
+    halving->pair_count = rounds_pairs(plan, halving->made++, halving->present, pairs);
+    for (int i = 0; i < halving->pair_count; i++)
+        pairs[i] =
+            (struct host_pair){.a = halving->hosts[pairs[i].a], .b = halving->hosts[pairs[i].b]};
+    rounds_free(plan);
+}
+
 static void split_make(struct halving *halving)
 {
     struct host_pair *pairs = halving->pairs;
@@ -81,11 +105,7 @@ static void split_make(struct halving *halving)
         halving->pair_count =
             switches_pairs(halving->level, halving->hosts, halving->count, &halving->random, pairs);
     } else {
-        random_shuffle(halving->order, halving->count, &halving->random);
-        halving->pair_count = halving->count / 2;
-        for (int i = 0; i < halving->pair_count; i++)
-            pairs[i] = (struct host_pair){.a = halving->hosts[halving->order[2 * i]],
-                                          .b = halving->hosts[halving->order[2 * i + 1]]};
+        halves_draw(halving);
     }
     halving->split = halving->transfers + halving->transfer_count;
     for (int i = 0; i < halving->pair_count; i++)
@@ -153,6 +173,20 @@ static void values_take(struct halving *halving, const json_t *line, int count, 
     }
 }
 
+/* Pairs of agents exchange at the same time. *known: their values are there. */
+static enum status exchange_run(struct trials *trials, const int *agents, int count, bool *known)
+{
+    const struct acceptance *acceptance = trials->acceptance;
+    trials_add(
+        trials, agents, count,
+        "sendrecv -a bidir -b %zu -e %zu --split 2 -n auto --budget %g -w 2 -c all --timeout 15",
+        acceptance->message_bytes, acceptance->message_bytes,
+        acceptance->asked->quick ? LINE_QUICK : LINE_SECONDS);
+    enum status status = trials_run(trials, JOB_SECONDS);
+    *known = status == STATUS_OK && trials->outcomes[0].outcome == READING_VALUE;
+    return status;
+}
+
 /* The chosen pairs exchange at the same time, few or many. *known: their values are there; else a
  * finding says why not. */
 static enum status pairs_exchange(struct halving *halving, int count, bool few, bool *known)
@@ -167,19 +201,25 @@ static enum status pairs_exchange(struct halving *halving, int count, bool few, 
     }
     trials_open(&trials, acceptance, STAGE_HALVES);
     trials.transport = split_transport(halving, transport);
-    trials_add(
-        &trials, halving->agents, 2 * count,
-        "sendrecv -a bidir -b %zu -e %zu --split 2 -n auto --budget %g -w 2 -c all --timeout 15",
-        acceptance->message_bytes, acceptance->message_bytes,
-        acceptance->asked->quick ? LINE_QUICK : LINE_SECONDS);
-    enum status status = trials_run(&trials, JOB_SECONDS);
-    *known = status == STATUS_OK && trials.outcomes[0].outcome == READING_VALUE;
+    enum status status = exchange_run(&trials, halving->agents, 2 * count, known);
     if (*known)
         values_take(halving, trials_line(&trials, 0, NULL, NULL, 1), count, few);
     else if (status == STATUS_OK)
         trials_find_failure(&trials, 0);
     trials_close(&trials);
     return status;
+}
+
+static void usual_find(struct halving *halving)
+{
+    double *usual = halving->usual + halving->transfer_count;
+    size_t few = 0;
+    for (int i = 0; i < halving->pair_count; i++)
+        if (halving->split[i].few > 0)
+            usual[few++] = halving->split[i].few;
+    double median = median_of(usual, few);
+    for (int i = 0; i < halving->pair_count; i++)
+        usual[i] = halving->split[i].few > 0 ? halving->split[i].few : median;
 }
 
 /* One split: few of its pairs, then all. */
@@ -198,6 +238,7 @@ static enum status split_run(struct halving *halving)
         halving->chosen[i] = &halving->split[i];
     if (known)
         TRY(pairs_exchange(halving, halving->pair_count, false, &known));
+    usual_find(halving);
     halving->transfer_count += known ? (size_t)halving->pair_count : 0;
     halving->done += known;
     return STATUS_OK;
@@ -278,6 +319,22 @@ static void halved_find(const struct halving *halving, const struct halved *halv
                     halving->pair_count, 100 * halved->all.share, 100 * SHARE_LEAST);
 }
 
+/* Do random halves suggest two parts of the fleet? */
+static bool parts_show(const struct halving *halving)
+{
+    struct acceptance *acceptance = halving->acceptance;
+    size_t count = halving->transfer_count;
+    if (halving->level || acceptance->leaves.count > 0)
+        return false;
+    struct exchange_transfer *all = stage_memory(acceptance, count, sizeof *all);
+    for (size_t i = 0; i < count; i++) {
+        all[i] = halving->transfers[i];
+        all[i].few = halving->usual[i];
+    }
+    return cut_of_transfers(all, count, acceptance->roster->host_count, acceptance->seed,
+                            halving->side);
+}
+
 /* ---- the stage ---- */
 
 /* The line of the stage, of all kinds of halves. */
@@ -323,6 +380,12 @@ static enum status congestion_confirm(struct halving *halving, struct halved *ha
     struct halved after = halving_judge(halving, first);
     bool again = !halving->level && after.congested;
     *halved = halving_judge(halving, 0);
+    bool apart = false;
+    if (parts_show(halving))
+        TRY(parts_try(halving->acceptance, STAGE_HALVES, 0, halving->hosts, halving->count,
+                      halving->side, &apart));
+    if (apart)
+        return STATUS_OK;
     for (int s = 0; halving->level && s < halving->level->count; s++) {
         bool both = before.groups[s].congested && after.groups[s].congested;
         halved->groups[s].congested &= both;
@@ -409,6 +472,74 @@ enum status halves_run(struct acceptance *acceptance, struct stage_result *resul
         stage_lacks(result, STAGE_LEFT_OUT, "fewer than %d hosts are good", 2 * PAIRS_LEAST);
     else
         return halves_all(acceptance, result);
+    return STATUS_OK;
+}
+
+/*
+ * Two parts of a fleet, which its pairs or random halves suggest.
+ */
+#define PARTS_TURNS 2
+
+/* The median of pairs that exchange at once, GB/s; 0: it is not known. */
+static enum status parts_exchange(struct acceptance *acceptance, enum accept_stage stage, int rail,
+                                  const struct host_pair *pairs, int count, const int *side,
+                                  double *median)
+{
+    const struct fleet_host *hosts = acceptance->roster->hosts;
+    int *agents = stage_memory(acceptance, 2 * (size_t)count, sizeof *agents);
+    double *rates = stage_memory(acceptance, (size_t)count, sizeof *rates);
+    struct trials trials;
+    char transport[PORT_TRANSPORT_MOST];
+    bool known;
+    for (int i = 0; i < count; i++) {
+        agents[2 * i] = hosts[pairs[i].a].agents[0];
+        agents[2 * i + 1] = hosts[pairs[i].b].agents[0];
+    }
+    trials_open(&trials, acceptance, stage);
+    trials.transport = rail_transport(acceptance->job, &acceptance->rails, rail, transport);
+    enum status status = exchange_run(&trials, agents, 2 * count, &known);
+    const json_t *line = known ? trials_line(&trials, 0, NULL, NULL, 1) : NULL;
+    for (int i = 0; i < count; i++)
+        rates[i] =
+            line_number(json_array_get(json_object_get(line, "groups"), (size_t)i), "busbw_GBps");
+    *median = cut_median(pairs, rates, count, side);
+    if (status == STATUS_OK && !known)
+        trials_find_failure(&trials, 0);
+    trials_close(&trials);
+    return status;
+}
+
+/* Of the hosts, those with a port on the rail. Returns how many. */
+static int hosts_on_rail(const struct acceptance *acceptance, int rail, const int *hosts, int count,
+                         int *kept)
+{
+    int left = 0;
+    for (int i = 0; i < count; i++)
+        if (rail_is_at(&acceptance->rails, rail, acceptance->inventories, hosts[i]))
+            kept[left++] = hosts[i];
+    return left;
+}
+
+enum status parts_try(struct acceptance *acceptance, enum accept_stage stage, int rail,
+                      const int *hosts, int count, const int *side, bool *apart)
+{
+    struct host_pair *pairs = stage_memory(acceptance, (size_t)count, sizeof *pairs);
+    int *kept = stage_memory(acceptance, (size_t)count, sizeof *kept), made = 0;
+    int left = hosts_on_rail(acceptance, rail, hosts, count, kept);
+    uint64_t random = acceptance->seed;
+    double medians[2]; /* inside, and across */
+    *apart = true;
+    for (int turn = 0; turn < PARTS_TURNS && *apart; turn++) {
+        for (int across = 0; across < 2; across++) {
+            medians[across] = 0;
+            made = cut_pairs(kept, left, side, across, &random, pairs);
+            if (made >= PAIRS_LEAST)
+                TRY(parts_exchange(acceptance, stage, rail, pairs, made, side, &medians[across]));
+        }
+        *apart = medians[1] > 0 && medians[1] < SHARE_LEAST * medians[0];
+    }
+    if (*apart)
+        parts_take(acceptance, stage, side, made, medians);
     return STATUS_OK;
 }
 

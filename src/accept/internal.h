@@ -221,6 +221,18 @@ enum status pairs_once_more(struct acceptance *acceptance, int rounds);
 /* The readings of the last stage pairs; NULL: there are none. */
 const struct reading *pair_readings(const struct acceptance *acceptance, size_t *count);
 
+/* ---- Two parts of a fleet without --switches, between which pairs are slow (cut_find()). ---- */
+
+/* Do new measurements of these hosts on a rail show the parts? `side`: of each host of the fleet.
+ * *apart: they do, and parts_take() was called. */
+enum status parts_try(struct acceptance *acceptance, enum accept_stage stage, int rail,
+                      const int *hosts, int count, const int *side, bool *apart);
+
+/* The parts count as two switches from now on, and a finding names them. `medians`: GB/s, of so
+ * many pairs that exchange at once inside and across. */
+void parts_take(struct acceptance *acceptance, enum accept_stage stage, const int *side, int pairs,
+                const double medians[2]);
+
 /* ---- Which hosts stand behind which switches (--switches FILE): switch_file.c ---- */
 
 /* Finds the switches of `hosts`: those that they are cabled to, and those above at the highest

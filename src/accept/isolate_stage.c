@@ -39,6 +39,13 @@ static int untried_count(const struct fleet_faults *faults)
     return count;
 }
 
+/* Do most pairs use a kernel's TCP? A busy CPU may make a latency of it three times as long, and
+ * take a part of a bandwidth. */
+static bool is_by_kernel(const struct acceptance *acceptance)
+{
+    return 2 * acceptance->tcp_lines > acceptance->lines;
+}
+
 /* ---- Do small messages pass, and large ones not? ---- */
 
 #define SIZES_LEAST   256  /* bytes of a message */
@@ -102,7 +109,7 @@ static enum status sizes_explain(struct acceptance *acceptance, const struct fle
     const struct suspect *worst = fault->worst;
     int peer = fault->peer >= 0 ? fault->peer : worst->partner_count > 0 ? worst->partners[0] : -1;
     const int ways[2][2] = {{fault->host, peer}, {peer, fault->host}};
-    if (worst->outcome != READING_LATE || peer < 0 || !acceptance->by_kernel ||
+    if (worst->outcome != READING_LATE || peer < 0 || !is_by_kernel(acceptance) ||
         acceptance->sized >= SIZES_FAULTS || stage_left(acceptance) < 2 * SIZES_SECONDS)
         return STATUS_OK;
     acceptance->sized++;
@@ -243,7 +250,7 @@ static void notes_report(struct acceptance *acceptance, enum accept_stage stage,
     const struct fleet_names names = fleet_names_of(acceptance);
     for (int i = 0; i < limits->note_count; i++) {
         const struct fleet_note *note = &limits->notes[i];
-        bool usual = note->reference == REFERENCE_RATE && acceptance->by_kernel;
+        bool usual = note->reference == REFERENCE_RATE && is_by_kernel(acceptance);
         struct found found = {.stage = stage,
                               .kind = usual ? FOUND_NOTE : FOUND_ALL_MISS,
                               .host = -1,
@@ -322,7 +329,7 @@ static struct references references_find(const struct acceptance *acceptance,
     references.rates = acceptance->rails.rates;
     double share = stage == STAGE_ALL ? ALARMS_AGAIN : ALARMS_PAIRS;
     references.alarms = share * acceptance->asked->false_alarms;
-    if (acceptance->by_kernel) {
+    if (is_by_kernel(acceptance)) {
         references.floor[METRIC_LATENCY] = KERNEL_FLOOR;
         *alone = *both = KERNEL_SHARE;
     }

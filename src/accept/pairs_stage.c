@@ -350,7 +350,8 @@ void pair_job_take(struct pair_jobs *jobs, const struct trials *trials, int job,
             return;
         const json_t *line = trials_line(trials, job, NULL, from->algorithm, bytes);
         reading->value = line_number(line, from->number);
-        jobs->acceptance->by_kernel |= strcmp(word_of(line, "transport"), "tcp") == 0;
+        jobs->acceptance->lines++;
+        jobs->acceptance->tcp_lines += strcmp(word_of(line, "transport"), "tcp") == 0;
     }
     losses_take(&run);
 }
@@ -582,7 +583,7 @@ static void distances_put(const struct acceptance *acceptance, struct text *text
     }
 }
 
-/* The hosts of a part: a list, or if that is long their number and the first. */
+/* The hosts of a part: a list, or if that is long their number and the first. To be freed. */
 static char *part_name(const struct acceptance *acceptance, const int *side, int part)
 {
     int hosts = acceptance->roster->host_count, count = 0;
@@ -599,29 +600,8 @@ static char *part_name(const struct acceptance *acceptance, const int *side, int
     return new_text(listed);
 }
 
-static void parts_find(struct acceptance *acceptance)
-{
-    const struct fleet *fleet = acceptance->fleet;
-    const char *const *names = (const char *const *)acceptance->leaves.name;
-    struct found found = {
-        .stage = STAGE_PAIRS, .kind = FOUND_NETWORK, .host = -1, .peer = -1, .status = STATUS_SLOW};
-    struct text text = text_in(found.text, sizeof found.text);
-    snprintf(found.what, sizeof found.what, "parts");
-    text_add(&text, "all: the pairs between %s and %s are slower than those inside", names[0],
-             names[1]);
-    for (enum metric m = METRIC_ALONE; m <= METRIC_BOTH; m++) {
-        double inside = fleet_distance_median(fleet, m, 0, DISTANCE_NEAR);
-        double across = fleet_distance_median(fleet, m, 0, DISTANCE_FAR);
-        if (inside > 0)
-            text_add(&text, ", %s %.3g GB/s of %.3g",
-                     m == METRIC_ALONE ? "one way" : "both ways at once", across, inside);
-    }
-    text_add(&text, ": the network between these parts is slow, or they share too little of it");
-    findings_add(&acceptance->findings, &found);
-}
-
 /* Two parts of the fleet whose pairs across are slow count as two switches. */
-static void parts_take(struct acceptance *acceptance, const int *side)
+static void parts_are_switches(struct acceptance *acceptance, const int *side)
 {
     size_t hosts = (size_t)acceptance->roster->host_count;
     struct switch_level *parts = &acceptance->leaves;
@@ -634,27 +614,70 @@ static void parts_take(struct acceptance *acceptance, const int *side)
         parts->name[part] = part_name(acceptance, side, part);
 }
 
-/* From the readings of the pairs. Without --switches, once more if they fall into two parts. */
-static void fleet_learn(struct acceptance *acceptance, const struct reading *readings, size_t count)
+static void fleet_make(struct acceptance *acceptance)
 {
+    const struct fleet_config config = {.hosts = acceptance->roster->host_count,
+                                        .rails = acceptance->rails.count,
+                                        .switches = acceptance->leaves.switches,
+                                        .inferred = acceptance->leaves.inferred};
+    size_t count;
+    const struct reading *readings = pair_readings(acceptance, &count);
+    acceptance->fleet = fleet_create(&config, readings, count);
+}
+
+void parts_take(struct acceptance *acceptance, enum accept_stage stage, const int *side, int pairs,
+                const double medians[2])
+{
+    struct found found = {
+        .stage = stage, .kind = FOUND_NETWORK, .host = -1, .peer = -1, .status = STATUS_SLOW};
+    parts_are_switches(acceptance, side);
+    fleet_free(acceptance->fleet);
+    fleet_make(acceptance);
+    snprintf(found.what, sizeof found.what, "parts");
+    snprintf(found.text, sizeof found.text,
+             "all: the pairs between %s and %s are slower than those inside, %.3g GB/s of %.3g "
+             "where %d of them exchange at once: the network between these parts is slow, or they "
+             "share too little of it",
+             acceptance->leaves.name[0], acceptance->leaves.name[1], medians[1], medians[0], pairs);
+    findings_add(&acceptance->findings, &found);
+}
+
+/* The hosts that are there and of which no measurement failed. Returns how many. */
+static int hosts_that_work(struct pairing *pairing, int *hosts)
+{
+    size_t count;
+    const struct acceptance *acceptance = pairing->acceptance;
+    const struct reading *readings = pair_readings(acceptance, &count);
+    int kept = 0;
+    hosts_pairable(acceptance, pairing->present);
+    for (size_t i = 0; i < count; i++)
+        if (readings[i].outcome != READING_VALUE)
+            pairing->present[readings[i].from] = pairing->present[readings[i].to] = false;
+    for (int h = 0; h < acceptance->roster->host_count; h++)
+        if (pairing->present[h])
+            hosts[kept++] = h;
+    return kept;
+}
+
+/* From the readings of the pairs. Without --switches, once more if they fall into two parts. */
+static enum status fleet_learn(struct pairing *pairing)
+{
+    struct acceptance *acceptance = pairing->acceptance;
+    size_t hosts = (size_t)acceptance->roster->host_count, count;
+    int *side = stage_memory(acceptance, hosts, sizeof *side);
+    int *list = stage_memory(acceptance, hosts, sizeof *list);
+    bool apart = false;
     if (acceptance->leaves.inferred) { /* in an earlier rotation */
         switch_level_free(&acceptance->leaves);
         acceptance->leaves = (struct switch_level){.count = 0};
     }
-    struct fleet_config config = {.hosts = acceptance->roster->host_count,
-                                  .rails = acceptance->rails.count,
-                                  .switches = acceptance->leaves.switches};
-    int *side = stage_memory(acceptance, (size_t)config.hosts, sizeof *side);
-    acceptance->fleet = fleet_create(&config, readings, count);
-    if (acceptance->leaves.count > 0 ||
-        !cut_find(acceptance->fleet, readings, count, ALARMS_CUT * acceptance->asked->false_alarms,
-                  acceptance->seed, side))
-        return;
-    parts_take(acceptance, side);
-    config.switches = acceptance->leaves.switches;
-    fleet_free(acceptance->fleet);
-    acceptance->fleet = fleet_create(&config, readings, count);
-    parts_find(acceptance);
+    fleet_make(acceptance);
+    const struct reading *readings = pair_readings(acceptance, &count);
+    int working = hosts_that_work(pairing, list);
+    for (int r = 0; r < acceptance->rails.count && acceptance->leaves.count == 0; r++)
+        if (cut_find(acceptance->fleet, readings, count, r, acceptance->seed, side))
+            TRY(parts_try(acceptance, STAGE_PAIRS, r, list, working, side, &apart));
+    return STATUS_OK;
 }
 
 /* A loss that most hosts have is no host's. */
@@ -672,7 +695,7 @@ static void loss_say(struct acceptance *acceptance, struct text *text)
 }
 
 /* Learns the fleet from the readings, and says its medians. */
-static void pairs_learn(const struct pairing *pairing, struct stage_result *result)
+static enum status pairs_learn(struct pairing *pairing, struct stage_result *result)
 {
     struct acceptance *acceptance = pairing->acceptance;
     char rounds[ROUNDS_TEXT], us[TIME_TEXT_MOST];
@@ -682,12 +705,12 @@ static void pairs_learn(const struct pairing *pairing, struct stage_result *resu
     failed_jobs_put(&pairing->jobs.failed, &why);
     size_t count;
     acceptance->pairs_end = acceptance->readings.count;
+    TRY(fleet_learn(pairing));
     const struct reading *readings = pair_readings(acceptance, &count);
-    fleet_learn(acceptance, readings, count);
     if (!values_exist(readings, count)) {
         if (count > 0 || pairing->done > 0)
             stage_lacks(result, STAGE_PARTLY, "no pair could be measured: %s", failures);
-        return;
+        return STATUS_OK;
     }
     for (int m = 0; m < METRICS; m++)
         medians[m] = fleet_median(acceptance->fleet, (enum metric)m);
@@ -700,6 +723,7 @@ static void pairs_learn(const struct pairing *pairing, struct stage_result *resu
                "%s",
                rounds_text(pairing, rounds), time_text(1e-6 * medians[METRIC_LATENCY], us),
                medians[METRIC_ALONE], medians[METRIC_BOTH], apart, failures);
+    return STATUS_OK;
 }
 
 static enum status pairs_go(struct pairing *pairing, struct stage_result *result)
@@ -721,7 +745,7 @@ static enum status pairs_go(struct pairing *pairing, struct stage_result *result
         stage_lacks(result, STAGE_PARTLY, "%d rail%s could not be used: see the findings",
                     acceptance->rails.dropped, plural(acceptance->rails.dropped));
     if (status == STATUS_OK)
-        pairs_learn(pairing, result);
+        status = pairs_learn(pairing, result);
     return status;
 }
 

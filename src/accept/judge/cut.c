@@ -9,12 +9,9 @@
 #include "base/numbers.h"
 
 #define SIDE_LEAST    3   /* hosts */
-#define CUT_LEAST     0.2 /* excess of the pairs across over those inside */
+#define CUT_LEAST     0.1 /* excess of the mean pair across over that inside */
 #define TURNS         60  /* of the power iteration */
 #define MOVES_MOST    64  /* of single hosts: the vector leaves few on the wrong side */
-#define SHUFFLES_MOST 1999 /* of which none may look like a cut, */
-#define CUT_SURE      6 /* or so many deviations: shuffles of few pairs often are the cut itself */
-#define METRICS_TRIED 2
 
 /* A pair of hosts: its bandwidth, in both directions, beyond what its slower host explains. */
 struct edge {
@@ -31,7 +28,22 @@ struct cutting {
     int *side;
     int sizes[2];    /* of the two sides */
     double *scratch; /* as many as edges */
+    double *best;    /* of each host: the least excess of its transfers */
 };
+
+/* `count`: edges at most. */
+static struct cutting cutting_make(struct arena *memory, size_t count, int hosts)
+{
+    size_t host_count = (size_t)hosts;
+    return (struct cutting){.edges = arena_new(memory, count, sizeof(struct edge)),
+                            .hosts = hosts,
+                            .is_met = arena_new(memory, host_count, sizeof(bool)),
+                            .vector = arena_new(memory, host_count, sizeof(double)),
+                            .next = arena_new(memory, host_count, sizeof(double)),
+                            .side = arena_new(memory, host_count, sizeof(int)),
+                            .scratch = arena_new(memory, count, sizeof(double)),
+                            .best = arena_new(memory, host_count, sizeof(double))};
+}
 
 /* ---- pairs ---- */
 
@@ -57,24 +69,53 @@ static void edges_merge(struct cutting *c)
     c->count = merged;
 }
 
+static void edge_add(struct cutting *c, int from, int to, double excess)
+{
+    c->is_met[from] = c->is_met[to] = true;
+    c->edges[c->count++] =
+        (struct edge){.a = from < to ? from : to, .b = from < to ? to : from, .excess = excess};
+}
+
 /* A slow host is slow with all of its partners, so the best of its readings says what it explains;
  * a host of a small part has few partners inside, and its median says nothing. */
 static void edges_find(struct cutting *c, const struct fleet *fleet, const struct reading *readings,
-                       size_t count, enum metric metric)
+                       size_t count, int rail)
 {
-    c->count = 0;
-    for (int h = 0; h < c->hosts; h++)
-        c->is_met[h] = false;
     for (size_t i = 0; i < count; i++) {
         const struct reading *r = &readings[i];
-        if (!fleet_has(fleet, r) || reading_outcome(r) != READING_VALUE || r->metric != metric)
+        if (!fleet_has(fleet, r) || reading_outcome(r) != READING_VALUE || r->rail != rail ||
+            (r->metric != METRIC_ALONE && r->metric != METRIC_BOTH))
             continue;
         double from = fleet_best(fleet, fleet_from(fleet, r), r->from);
         double to = fleet_best(fleet, fleet_to(fleet, r), r->to);
-        c->is_met[r->from] = c->is_met[r->to] = true;
-        c->edges[c->count++] = (struct edge){.a = r->from < r->to ? r->from : r->to,
-                                             .b = r->from < r->to ? r->to : r->from,
-                                             .excess = fleet_excess(fleet, r) - fmax(from, to)};
+        edge_add(c, r->from, r->to, fleet_excess(fleet, r) - fmax(from, to));
+    }
+    edges_merge(c);
+}
+
+/* NAN: it was not measured. */
+static double transfer_excess(const struct exchange_transfer *transfer)
+{
+    return transfer->few > 0 && transfer->many > 0 ? log(transfer->few / transfer->many) : NAN;
+}
+
+/* The same of transfers. */
+static void transfers_find(struct cutting *c, const struct exchange_transfer *transfers,
+                           size_t count)
+{
+    for (int h = 0; h < c->hosts; h++)
+        c->best[h] = INFINITY;
+    for (size_t i = 0; i < count; i++) {
+        double excess = transfer_excess(&transfers[i]);
+        double *from = &c->best[transfers[i].from], *to = &c->best[transfers[i].to];
+        *from = fmin(*from, excess); /* which takes a number for a NAN */
+        *to = fmin(*to, excess);
+    }
+    for (size_t i = 0; i < count; i++) {
+        const struct exchange_transfer *t = &transfers[i];
+        double excess = transfer_excess(t);
+        if (!isnan(excess))
+            edge_add(c, t->from, t->to, excess - fmax(c->best[t->from], c->best[t->to]));
     }
     edges_merge(c);
 }
@@ -161,49 +202,12 @@ static void sides_improve(struct cutting *c)
     }
 }
 
-enum edge_kind { EDGE_INSIDE_0, EDGE_INSIDE_1, EDGE_ACROSS };
-
-static enum edge_kind kind_of(const struct cutting *c, const struct edge *edge)
-{
-    int a = c->side[edge->a], b = c->side[edge->b];
-    return a != b ? EDGE_ACROSS : (enum edge_kind)a;
-}
-
-/* The median of the pairs across, or inside one part; NAN without any. */
-static double kind_median(struct cutting *c, enum edge_kind kind)
-{
-    size_t count = 0;
-    for (size_t i = 0; i < c->count; i++)
-        if (kind_of(c, &c->edges[i]) == kind)
-            c->scratch[count++] = c->edges[i].excess;
-    return count > 0 ? median_of(c->scratch, count) : NAN;
-}
-
-/* By how much the median pair across is slower than those inside either part; NAN: one has none. */
-static double median_difference(struct cutting *c)
-{
-    double across = kind_median(c, EDGE_ACROSS);
-    double here = kind_median(c, EDGE_INSIDE_0), there = kind_median(c, EDGE_INSIDE_1);
-    return across - (here > there || isnan(here) ? here : there);
-}
-
-/* The deviation of pairs from the median of their kind. */
-static double kind_deviation(struct cutting *c)
-{
-    double medians[EDGE_ACROSS + 1];
-    for (int k = 0; k <= EDGE_ACROSS; k++)
-        medians[k] = kind_median(c, (enum edge_kind)k);
-    for (size_t i = 0; i < c->count; i++)
-        c->scratch[i] = c->edges[i].excess - medians[kind_of(c, &c->edges[i])];
-    return spread_of(c->scratch, c->count).deviation;
-}
-
-/* The same of the means, of both parts together. */
+/* By how much the mean pair across is slower than the mean one inside the parts. */
 static double mean_difference(const struct cutting *c)
 {
     double sums[2] = {0, 0}, counts[2] = {0, 0};
     for (size_t i = 0; i < c->count; i++) {
-        bool across = kind_of(c, &c->edges[i]) == EDGE_ACROSS;
+        bool across = c->side[c->edges[i].a] != c->side[c->edges[i].b];
         sums[across] += c->edges[i].excess;
         counts[across]++;
     }
@@ -224,56 +228,76 @@ static bool sides_find(struct cutting *c, uint64_t *random)
     return c->sizes[0] >= SIDE_LEAST && c->sizes[1] >= SIDE_LEAST;
 }
 
-/* ---- chance ---- */
-
-static void edges_shuffle(struct cutting *c, uint64_t *random)
+/* The excess of the mean pair between the two parts that the edges show best; 0: there are none. */
+static double parts_find(struct cutting *c, uint64_t *random, int *side)
 {
-    for (size_t i = c->count; i > 1; i--) {
-        size_t other = random_below(random, i);
-        double excess = c->edges[i - 1].excess;
-        c->edges[i - 1].excess = c->edges[other].excess;
-        c->edges[other].excess = excess;
-    }
+    edges_centre(c);
+    bool two = sides_find(c, random);
+    for (int h = 0; h < c->hosts; h++)
+        side[h] = c->side[h];
+    return two ? mean_difference(c) : 0;
 }
 
-/* Does the search find as much in values that are shuffled? The means tell more than the medians,
- * which half of the pairs decide. */
-static bool is_by_chance(struct cutting *c, double alarms, uint64_t *random)
+bool cut_find(const struct fleet *fleet, const struct reading *readings, size_t count, int rail,
+              uint64_t seed, int *side)
 {
-    double difference = mean_difference(c);
-    if (median_difference(c) >= CUT_SURE * kind_deviation(c))
-        return false;
-    double shuffles = fmin(METRICS_TRIED / alarms - 1, SHUFFLES_MOST);
-    for (int turn = 0; turn < shuffles; turn++) {
-        edges_shuffle(c, random);
-        if (sides_find(c, random) && mean_difference(c) >= difference)
-            return true;
-    }
-    return false;
-}
-
-bool cut_find(const struct fleet *fleet, const struct reading *readings, size_t count,
-              double alarms, uint64_t seed, int *side)
-{
-    static const enum metric metrics[METRICS_TRIED] = {METRIC_ALONE, METRIC_BOTH};
-    size_t hosts = (size_t)fleet->config.hosts;
     struct arena *memory = arena_create();
-    struct cutting c = {.edges = arena_new(memory, count, sizeof *c.edges),
-                        .hosts = fleet->config.hosts,
-                        .is_met = arena_new(memory, hosts, sizeof *c.is_met),
-                        .vector = arena_new(memory, hosts, sizeof *c.vector),
-                        .next = arena_new(memory, hosts, sizeof *c.next),
-                        .side = arena_new(memory, hosts, sizeof *c.side),
-                        .scratch = arena_new(memory, count, sizeof *c.scratch)};
-    bool found = false;
-    for (int m = 0; m < METRICS_TRIED && !found; m++) {
-        edges_find(&c, fleet, readings, count, metrics[m]);
-        edges_centre(&c);
-        bool two = sides_find(&c, &seed);
-        for (size_t h = 0; h < hosts; h++)
-            side[h] = c.side[h];
-        found = two && median_difference(&c) >= CUT_LEAST && !is_by_chance(&c, alarms, &seed);
-    }
+    struct cutting c = cutting_make(memory, count, fleet->config.hosts);
+    edges_find(&c, fleet, readings, count, rail);
+    bool found = parts_find(&c, &seed, side) >= CUT_LEAST;
     arena_free(memory);
     return found;
+}
+
+bool cut_of_transfers(const struct exchange_transfer *transfers, size_t count, int hosts,
+                      uint64_t seed, int *side)
+{
+    struct arena *memory = arena_create();
+    struct cutting c = cutting_make(memory, count, hosts);
+    transfers_find(&c, transfers, count);
+    bool found = parts_find(&c, &seed, side) >= CUT_LEAST;
+    arena_free(memory);
+    return found;
+}
+
+int cut_pairs(const int *hosts, int count, const int *side, bool across, uint64_t *random,
+              struct host_pair *pairs)
+{
+    int *order = new_array((size_t)count, sizeof *order);
+    int *of[2] = {new_array((size_t)count, sizeof(int)), new_array((size_t)count, sizeof(int))};
+    int sizes[2] = {0, 0}, made = 0;
+    random_shuffle(order, count, random);
+    for (int i = 0; i < count; i++) {
+        int host = hosts[order[i]], part = side[host];
+        if (part >= 0)
+            of[part][sizes[part]++] = host;
+    }
+    int small = sizes[1] < sizes[0], inside = sizes[0] / 2 + sizes[1] / 2;
+    int most = sizes[small] < inside ? sizes[small] : inside;
+    for (; across && made < most; made++)
+        pairs[made] = (struct host_pair){.a = of[0][made], .b = of[1][made]};
+    for (int p = 0; p < 2; p++) {
+        int part = p == 0 ? small : !small;
+        for (int i = 0; i + 1 < sizes[part] && made < most; i += 2)
+            pairs[made++] = (struct host_pair){.a = of[part][i], .b = of[part][i + 1]};
+    }
+    free(order);
+    free(of[0]);
+    free(of[1]);
+    return made;
+}
+
+double cut_median(const struct host_pair *pairs, const double *rates, int count, const int *side)
+{
+    double *kind = new_array((size_t)count, sizeof *kind), least = INFINITY;
+    for (int part = 0; part < 2; part++) {
+        size_t size = 0;
+        for (int i = 0; i < count; i++)
+            if (side[pairs[i].a] == part)
+                kind[size++] = rates[i];
+        if (size > 0)
+            least = fmin(least, median_of(kind, size));
+    }
+    free(kind);
+    return count > 0 ? least : 0;
 }

@@ -73,8 +73,35 @@ bool limits_exceeds(const struct limits *limits, int series, int host);
  * both without the readings of the suspect in question. */
 double limits_share(double beyond, double healthy);
 
+/* ---- Suspects ---- */
+
+#define PATIENCE_NOW 4 /* of a host that is slow now and then */
+
+/* Finds those of the readings that the fleet was made from. */
+void suspects_find(struct isolation *isolation, const struct reading *readings, size_t count);
+
+bool suspect_is_failing(const struct suspect *suspect); /* else it is slow */
+
 /* The complaint that a suspect is merged by. */
 enum complaint suspect_complaint(const struct isolation *isolation, const struct suspect *suspect);
+
+/* The suspect by slowness, or by failures, NULL if there is none. A latency is in either order. */
+struct suspect *suspect_find(const struct isolation *isolation, int host, int peer, int series,
+                             bool failing);
+
+/* Has the host a suspect, itself and no link, in a series (-1: any) that was not cleared? */
+bool host_is_suspected(const struct isolation *isolation, int host, int series);
+
+/* Keeps the partner with which a reading showed it. */
+void suspect_keep_partner(struct suspect *suspect, const struct reading *reading);
+
+/* Both ends of a failed reading and the link between them become suspects. */
+void suspect_failure(struct isolation *isolation, const struct reading *reading);
+
+/* A host that is slow in a reading, although its level is good, becomes a suspect, or is one
+ * again. */
+void suspect_again(struct isolation *isolation, int host, int series, struct excess_limit limit,
+                   double excess);
 
 /* ---- Facts ---- */
 

@@ -1,360 +1,17 @@
 /*
- * isolation.c - suspects, from the readings of pairs; and the hosts that meet again, until each
- * suspect is confirmed or cleared.
+ * isolation.c - the hosts that meet again, until each suspect is confirmed or cleared.
  */
 #include "accept/judge/internal.h"
 
-#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 
 #include "base/numbers.h"
 
-#define PATIENCE_SLOW    2
-#define PATIENCE_NOW     4 /* of a host that is slow now and then */
-#define TRIES_SLOW       6
-#define TRIES_NOW        10
-#define PATIENCE_FAILURE 6
-#define LINKS_LEAST      2 /* suspects, and */
-#define LINKS_SHARE      4 /* one link in so many, to suspect the host */
-#define PARTNERS_LEAST   2 /* with which a host fails */
-#define HITS_LEAST       2
-#define ASKED_MOST       16 /* rounds of one host */
-
-static bool is_failing(const struct suspect *suspect)
-{
-    return suspect->outcome != READING_VALUE;
-}
-
-enum complaint suspect_complaint(const struct isolation *isolation, const struct suspect *suspect)
-{
-    enum metric metric = isolation->fleet->series[suspect->series].metric;
-    return is_failing(suspect)        ? COMPLAINT_FAILURE
-           : metric == METRIC_LOSS    ? COMPLAINT_LOSS
-           : metric == METRIC_LATENCY ? COMPLAINT_LATENCY
-                                      : COMPLAINT_BANDWIDTH;
-}
-
-/* The suspect by slowness, or by failures, NULL if there is none. A latency is in either order. */
-static struct suspect *suspect_find(const struct isolation *isolation, int host, int peer,
-                                    int series, bool failing)
-{
-    bool either = peer >= 0 && isolation->fleet->series[series].metric == METRIC_LATENCY;
-    for (int end = 0; end <= (int)either; end++)
-        for (struct suspect *s = isolation->hosts[end ? peer : host].suspects; s; s = s->sibling)
-            if (s->peer == (end ? host : peer) && s->series == series && is_failing(s) == failing)
-                return s;
-    return NULL;
-}
-
-/* Has the host a suspect, itself and no link, in a series (-1: any) that was not cleared? */
-static bool is_suspected(const struct isolation *isolation, int host, int series)
-{
-    for (const struct suspect *s = isolation->hosts[host].suspects; s; s = s->sibling)
-        if (s->peer < 0 && (series < 0 || s->series == series) && s->state != SUSPECT_CLEARED)
-            return true;
-    return false;
-}
-
-/* The suspect, a new one if need be; the outcome is READING_VALUE of one by slowness. */
-static struct suspect *suspect_take(struct isolation *isolation, int host, int peer, int series,
-                                    enum reading_outcome outcome)
-{
-    struct suspect *known = suspect_find(isolation, host, peer, series, outcome != READING_VALUE);
-    if (known)
-        return known;
-    struct suspect *suspect = arena_new(isolation->memory, 1, sizeof *suspect);
-    *suspect = (struct suspect){.host = host,
-                                .peer = peer,
-                                .series = series,
-                                .limit = {.excess = INFINITY},
-                                .outcome = outcome,
-                                .patience = PATIENCE_SLOW,
-                                .tries_most = TRIES_SLOW,
-                                .number = isolation->count++,
-                                .sibling = isolation->hosts[host].suspects};
-    isolation->hosts[host].suspects = suspect;
-    *isolation->end = suspect;
-    isolation->end = &suspect->next;
-    return suspect;
-}
-
-/* Keeps the partner with which a reading showed it. */
-static void partner_keep(struct suspect *suspect, const struct reading *reading)
-{
-    if (suspect->partner_count < PARTNERS_MOST)
-        suspect->partners[suspect->partner_count++] =
-            reading->from == suspect->host ? reading->to : reading->from;
-}
-
-static struct suspect *take_slow(struct isolation *isolation, int host, int peer, int series,
-                                 struct excess_limit limit, double excess)
-{
-    struct suspect *suspect = suspect_take(isolation, host, peer, series, READING_VALUE);
-    isolation->slow += !isfinite(suspect->limit.excess);
-    if (limit.excess < suspect->limit.excess) {
-        suspect->limit = limit;
-        suspect->excess = excess;
-    }
-    return suspect;
-}
-
-/* Only a further failure confirms it. */
-static struct suspect *take_failing(struct isolation *isolation, int host, int peer, int series,
-                                    const struct reading *reading)
-{
-    enum reading_outcome outcome = reading_outcome(reading);
-    struct suspect *suspect = suspect_take(isolation, host, peer, series, outcome);
-    suspect->limit = (struct excess_limit){.excess = DBL_MAX, .reference = REFERENCE_FAILURE};
-    suspect->excess = INFINITY;
-    suspect->patience = PATIENCE_FAILURE;
-    if (outcome > suspect->outcome)
-        suspect->outcome = outcome;
-    if (suspect->state == SUSPECT_CLEARED) { /* it fails again */
-        suspect->state = SUSPECT_OPEN;
-        suspect->tries = suspect->hits = 0;
-    }
-    partner_keep(suspect, reading);
-    return suspect;
-}
-
-/* Both ends of a failed reading and the link between them become suspects. */
-static void failure_suspect(struct isolation *isolation, const struct reading *reading)
-{
-    int from = fleet_from(isolation->fleet, reading), to = fleet_to(isolation->fleet, reading);
-    take_failing(isolation, reading->from, reading->to, from, reading);
-    take_failing(isolation, reading->from, -1, from, reading);
-    take_failing(isolation, reading->to, -1, to, reading);
-}
-
-static void levels_suspect(struct isolation *isolation)
-{
-    for (int s = 0; s < isolation->fleet->series_count; s++)
-        for (int h = 0; h < isolation->fleet->config.hosts; h++) {
-            double level = fleet_level(isolation->fleet, s, h);
-            if (isfinite(level) && limits_exceeds(isolation->limits, s, h))
-                take_slow(isolation, h, -1, s, limits_cell(isolation->limits, s, h), level);
-        }
-}
-
-/* ---- failures ---- */
-
-/* Transfers from one host to another failed: of a failure but wrong data, in both directions. */
-struct failing_pair {
-    int from, to;
-    int good; /* readings of the two hosts that have a value */
-};
-
-struct failing_host {
-    int degree[DIRECTIONS]; /* in how many of the pairs it is */
-    int good;               /* its readings that have a value */
-    int fit[DIRECTIONS];    /* pairs that say the host is the reason: see fits_count() */
-};
-
-struct failures {
-    struct failing_pair *pairs; /* sorted */
-    size_t count;
-    struct failing_host *hosts;
-};
-
-static int compare_pairs(const void *a, const void *b)
-{
-    const struct failing_pair *left = a, *right = b;
-    return COMPARE(left->from, right->from) ?: COMPARE(left->to, right->to);
-}
-
-static bool is_failure(const struct fleet *fleet, const struct reading *reading)
-{
-    return fleet_has(fleet, reading) && reading_outcome(reading) != READING_VALUE;
-}
-
-static void pairs_collect(struct failures *failures, const struct fleet *fleet,
-                          const struct reading *readings, size_t count)
-{
-    size_t found = 0;
-    for (size_t i = 0; i < count; i++) {
-        const struct reading *r = &readings[i];
-        if (!is_failure(fleet, r))
-            continue;
-        failures->pairs[found++] = (struct failing_pair){.from = r->from, .to = r->to};
-        if (reading_outcome(r) != READING_WRONG || r->metric == METRIC_LATENCY)
-            failures->pairs[found++] = (struct failing_pair){.from = r->to, .to = r->from};
-    }
-    qsort(failures->pairs, found, sizeof *failures->pairs, compare_pairs);
-    for (size_t i = 0; i < found; i++)
-        if (i == 0 || compare_pairs(&failures->pairs[i], &failures->pairs[i - 1]) != 0)
-            failures->pairs[failures->count++] = failures->pairs[i];
-    for (size_t i = 0; i < failures->count; i++) {
-        failures->hosts[failures->pairs[i].from].degree[DIRECTION_SEND]++;
-        failures->hosts[failures->pairs[i].to].degree[DIRECTION_RECEIVE]++;
-    }
-}
-
-static void good_count(struct failures *failures, const struct reading *reading)
-{
-    failures->hosts[reading->from].good++;
-    failures->hosts[reading->to].good++;
-    const struct failing_pair ways[] = {{.from = reading->from, .to = reading->to},
-                                        {.from = reading->to, .to = reading->from}};
-    for (int w = 0; w < 2; w++) {
-        struct failing_pair *pair = bsearch(&ways[w], failures->pairs, failures->count,
-                                            sizeof *failures->pairs, compare_pairs);
-        if (pair)
-            pair->good++;
-    }
-}
-
-/* In how many pairs of each direction is the partner of a host good with another one, and in fewer
- * pairs than the host? */
-static void fits_count(struct failures *failures)
-{
-    for (size_t i = 0; i < failures->count; i++) {
-        const struct failing_pair *pair = &failures->pairs[i];
-        struct failing_host *from = &failures->hosts[pair->from], *to = &failures->hosts[pair->to];
-        int sender = from->degree[DIRECTION_SEND], receiver = to->degree[DIRECTION_RECEIVE];
-        from->fit[DIRECTION_SEND] += to->good > pair->good && receiver < sender;
-        to->fit[DIRECTION_RECEIVE] += from->good > pair->good && sender < receiver;
-    }
-}
-
-static void failures_collect(struct failures *failures, struct arena *memory,
-                             const struct fleet *fleet, const struct reading *readings,
-                             size_t count)
-{
-    size_t found = 0;
-    for (size_t i = 0; i < count; i++)
-        found += is_failure(fleet, &readings[i]);
-    failures->pairs = arena_new(memory, 2 * found, sizeof *failures->pairs);
-    failures->hosts = arena_new(memory, (size_t)fleet->config.hosts, sizeof *failures->hosts);
-    pairs_collect(failures, fleet, readings, count);
-    for (size_t i = 0; failures->count > 0 && i < count; i++)
-        if (fleet_has(fleet, &readings[i]) && reading_outcome(&readings[i]) == READING_VALUE)
-            good_count(failures, &readings[i]);
-    fits_count(failures);
-}
-
-/* Does a failing transfer belong to its sender, or to its receiver? */
-static bool is_blamed(const struct failures *failures, const struct reading *reading,
-                      enum direction direction)
-{
-    int sender = failures->hosts[reading->from].degree[DIRECTION_SEND];
-    int receiver = failures->hosts[reading->to].degree[DIRECTION_RECEIVE];
-    int own = direction == DIRECTION_SEND ? sender : receiver;
-    return own >= PARTNERS_LEAST && own >= (direction == DIRECTION_SEND ? receiver : sender);
-}
-
-/* Has a host failed, in one direction, with as many partners as it takes, each of which was good
- * with another host? Then it has been seen again already. */
-static bool is_seen_again(const struct failures *failures, int host)
-{
-    const int *fit = failures->hosts[host].fit;
-    return fit[DIRECTION_SEND] >= PARTNERS_LEAST || fit[DIRECTION_RECEIVE] >= PARTNERS_LEAST;
-}
-
-static void end_suspect(struct isolation *isolation, const struct failures *failures, int host,
-                        int series, const struct reading *reading)
-{
-    struct suspect *suspect = take_failing(isolation, host, -1, series, reading);
-    if (suspect->state == SUSPECT_OPEN && is_seen_again(failures, host))
-        suspect->state = SUSPECT_CONFIRMED;
-}
-
-static void failures_suspect(struct isolation *isolation, const struct reading *readings,
-                             size_t count)
-{
-    const struct fleet *fleet = isolation->fleet;
-    struct arena *memory = arena_create();
-    struct failures failures = {0};
-    failures_collect(&failures, memory, fleet, readings, count);
-    for (size_t i = 0; failures.count > 0 && i < count; i++) {
-        const struct reading *r = &readings[i];
-        if (!is_failure(fleet, r))
-            continue;
-        bool sender = is_blamed(&failures, r, DIRECTION_SEND);
-        bool receiver = is_blamed(&failures, r, DIRECTION_RECEIVE);
-        if (!sender && !receiver)
-            failure_suspect(isolation, r);
-        if (sender)
-            end_suspect(isolation, &failures, r->from, fleet_from(fleet, r), r);
-        if (receiver)
-            end_suspect(isolation, &failures, r->to, fleet_to(fleet, r), r);
-    }
-    arena_free(memory);
-}
-
-/* ---- links ---- */
-
-static void links_suspect(struct isolation *isolation, const struct reading *readings, size_t count)
-{
-    const struct fleet *fleet = isolation->fleet;
-    for (size_t i = 0; i < count; i++) {
-        const struct reading *r = &readings[i];
-        if (!fleet_has(fleet, r) || reading_outcome(r) != READING_VALUE)
-            continue;
-        int from = fleet_from(fleet, r);
-        double excess = fleet_excess(fleet, r);
-        struct excess_limit limit = limits_reading(isolation->limits, r);
-        if (excess > limit.excess && !is_suspected(isolation, r->from, from) &&
-            !is_suspected(isolation, r->to, fleet_to(fleet, r)))
-            take_slow(isolation, r->from, r->to, from, limit, excess);
-    }
-}
-
-/* The series of a link's receiver. */
-static int peer_series(const struct fleet *fleet, int series)
-{
-    const struct series *s = &fleet->series[series];
-    return fleet_find(fleet, s->metric, s->rail,
-                      s->metric == METRIC_LATENCY ? DIRECTION_SEND : DIRECTION_RECEIVE);
-}
-
-/* A host with slow links is a suspect, although its level is good. */
-static void often_slow_take(struct isolation *isolation, int host, int series,
-                            const struct suspect *link)
-{
-    if (suspect_find(isolation, host, -1, series, false))
-        return;
-    struct suspect *suspect = take_slow(isolation, host, -1, series, link->limit, link->excess);
-    suspect->patience = PATIENCE_NOW;
-    suspect->tries_most = TRIES_NOW;
-}
-
-/* Hosts in which several suspected links meet. `links` and `readings_of`: of each cell. */
-static void meetings_suspect(struct isolation *isolation, const int *links, const int *readings_of)
-{
-    const struct fleet *fleet = isolation->fleet;
-    for (const struct suspect *link = isolation->suspects; link; link = link->next)
-        for (int end = 0; end < 2 && link->peer >= 0 && !is_failing(link); end++) {
-            int host = end ? link->peer : link->host;
-            int series = end ? peer_series(fleet, link->series) : link->series;
-            int cell = series * fleet->config.hosts + host;
-            if (links[cell] >= LINKS_LEAST && links[cell] * LINKS_SHARE >= readings_of[cell])
-                often_slow_take(isolation, host, series, link);
-        }
-}
-
-static void often_slow_suspect(struct isolation *isolation, const struct reading *readings,
-                               size_t count)
-{
-    const struct fleet *fleet = isolation->fleet;
-    int hosts = fleet->config.hosts;
-    size_t cells = (size_t)fleet->series_count * (size_t)hosts;
-    int *links = new_array(cells, sizeof *links),
-        *readings_of = new_array(cells, sizeof *readings_of);
-    for (size_t i = 0; i < count; i++)
-        if (fleet_has(fleet, &readings[i])) {
-            readings_of[fleet_from(fleet, &readings[i]) * hosts + readings[i].from]++;
-            readings_of[fleet_to(fleet, &readings[i]) * hosts + readings[i].to]++;
-        }
-    for (const struct suspect *link = isolation->suspects; link; link = link->next)
-        if (link->peer >= 0 && !is_failing(link)) {
-            links[link->series * hosts + link->host]++;
-            links[peer_series(fleet, link->series) * hosts + link->peer]++;
-        }
-    meetings_suspect(isolation, links, readings_of);
-    free(links);
-    free(readings_of);
-}
+#define HITS_LEAST 2
+#define ASKED_MOST 16 /* rounds of one host */
+#define LONE_MOST  8  /* links that are measured alone, */
+#define LONE_GOOD  3  /* so often, if they were slow now and then */
 
 /* ---- partners ---- */
 
@@ -389,10 +46,7 @@ struct isolation *isolation_create(const struct fleet *fleet, const struct refer
         .crossed = arena_new(memory, hosts, sizeof *isolation->crossed), /* no more than hosts */
         .order = arena_new(memory, hosts, sizeof *isolation->order),
     };
-    levels_suspect(isolation);
-    failures_suspect(isolation, readings, count);
-    links_suspect(isolation, readings, count);
-    often_slow_suspect(isolation, readings, count);
+    suspects_find(isolation, readings, count);
     met_reserve(isolation);
     for (size_t i = 0; i < count; i++)
         if (fleet_has(fleet, &readings[i]))
@@ -415,8 +69,8 @@ static bool explains(const struct isolation *isolation, int host, const struct s
 {
     enum complaint complaint = suspect_complaint(isolation, link);
     for (const struct suspect *end = isolation->hosts[host].suspects; end; end = end->sibling) {
-        bool likely =
-            is_failing(link) ? end->state == SUSPECT_CONFIRMED : end->state != SUSPECT_CLEARED;
+        bool likely = suspect_is_failing(link) ? end->state == SUSPECT_CONFIRMED
+                                               : end->state != SUSPECT_CLEARED;
         if (end->peer < 0 && likely && suspect_complaint(isolation, end) == complaint)
             return true;
     }
@@ -432,22 +86,44 @@ static bool is_asked(const struct isolation *isolation, const struct suspect *su
                                   !explains(isolation, suspect->peer, suspect)));
 }
 
-/* How good a partner a host is for a suspect. */
+/* How good a partner a host is for a suspect: of the same switch better than of another one. */
 enum fitness {
     FITNESS_NONE,
-    FITNESS_LINKS, /* links of it are or were suspects, or it was itself and is cleared */
-    FITNESS_MET,   /* it was only ever good, and has met the suspect */
-    FITNESS_FRESH, /* and has not */
+    FITNESS_LINKS,      /* links of it are or were suspects, or it was itself and is cleared */
+    FITNESS_NEAR_LINKS, /* likewise */
+    FITNESS_MET,        /* it was only ever good, and has met the suspect */
+    FITNESS_FRESH,      /* and has not */
+    FITNESS_NEAR_MET,
+    FITNESS_NEAR_FRESH,
 };
+
+/* Are both switches known, and not the same? */
+static bool is_across(const struct isolation *isolation, int a, int b)
+{
+    const int *switches = isolation->fleet->config.switches;
+    return switches && switches[a] >= 0 && switches[b] >= 0 && switches[a] != switches[b];
+}
+
+/* May a pair be measured in this round? Of pairs across switches each switch has one. */
+static bool has_way(const struct isolation *isolation, int a, int b)
+{
+    const int *switches = isolation->fleet->config.switches;
+    return !is_across(isolation, a, b) ||
+           !(isolation->crossed[switches[a]] || isolation->crossed[switches[b]]);
+}
 
 static enum fitness fitness_of(const struct isolation *isolation, int host, int suspect)
 {
     const struct isolated_host *hosts = isolation->hosts;
-    if (is_suspected(isolation, host, -1))
+    bool across = is_across(isolation, host, suspect);
+    bool may = !isolation->fleet->config.inferred || has_way(isolation, host, suspect);
+    if (host_is_suspected(isolation, host, -1) || !may)
         return FITNESS_NONE;
     if (hosts[host].suspects || hosts[host].links > 0)
-        return FITNESS_LINKS;
-    return hosts[suspect].met && hosts[suspect].met[host] ? FITNESS_MET : FITNESS_FRESH;
+        return across ? FITNESS_LINKS : FITNESS_NEAR_LINKS;
+    if (hosts[suspect].met && hosts[suspect].met[host])
+        return across ? FITNESS_MET : FITNESS_NEAR_MET;
+    return across ? FITNESS_FRESH : FITNESS_NEAR_FRESH;
 }
 
 /* The best partner that is free; -1: none. The search begins where the last one ended, so that all
@@ -456,7 +132,7 @@ static int partner_find(struct isolation *isolation, int suspect)
 {
     enum fitness best = FITNESS_NONE;
     int partner = -1, hosts = isolation->fleet->config.hosts;
-    for (int i = 0; i < hosts && best < FITNESS_FRESH; i++) {
+    for (int i = 0; i < hosts && best < FITNESS_NEAR_FRESH; i++) {
         int host = isolation->order[(isolation->at + i) % hosts];
         if (host == suspect || isolation->hosts[host].busy || !isolation->present[host])
             continue;
@@ -470,24 +146,15 @@ static int partner_find(struct isolation *isolation, int suspect)
     return partner;
 }
 
-static void pair_take(struct isolation *isolation, int a, int b)
+static void pair_take(struct isolation *isolation, int a, int b, bool is_link)
 {
+    const struct fleet_config *config = &isolation->fleet->config;
+    if (is_across(isolation, a, b) && (is_link || config->inferred))
+        isolation->crossed[config->switches[a]] = isolation->crossed[config->switches[b]] = true;
     isolation->hosts[a].busy = isolation->hosts[b].busy = true;
     isolation->hosts[a].asked++;
     mark_met(isolation, a, b);
     isolation->pairs[isolation->pair_count++] = (struct host_pair){.a = a, .b = b};
-}
-
-/* Takes both switches of a link for this round; false: another link has one of them. */
-static bool switches_take(struct isolation *isolation, const struct suspect *link)
-{
-    const int *switches = isolation->fleet->config.switches;
-    int a = switches ? switches[link->host] : -1, b = switches ? switches[link->peer] : -1;
-    if (a < 0 || b < 0 || a == b)
-        return true;
-    if (isolation->crossed[a] || isolation->crossed[b])
-        return false;
-    return isolation->crossed[a] = isolation->crossed[b] = true;
 }
 
 static void choose_links(struct isolation *isolation)
@@ -496,8 +163,9 @@ static void choose_links(struct isolation *isolation)
     const bool *present = isolation->present;
     for (const struct suspect *s = isolation->suspects; s; s = s->next)
         if (s->peer >= 0 && present[s->host] && present[s->peer] && !hosts[s->host].busy &&
-            !hosts[s->peer].busy && is_asked(isolation, s) && switches_take(isolation, s)) {
-            pair_take(isolation, s->host, s->peer);
+            !hosts[s->peer].busy && is_asked(isolation, s) &&
+            has_way(isolation, s->host, s->peer)) {
+            pair_take(isolation, s->host, s->peer, true);
             isolation->hosts[s->peer].asked++;
         }
 }
@@ -510,7 +178,7 @@ static void choose_hosts(struct isolation *isolation)
             continue;
         int partner = partner_find(isolation, s->host);
         if (partner >= 0)
-            pair_take(isolation, s->host, partner);
+            pair_take(isolation, s->host, partner, false);
     }
 }
 
@@ -520,7 +188,7 @@ static uint64_t round_begin(struct isolation *isolation)
     uint64_t rails = 0;
     for (int h = 0; h < isolation->fleet->config.hosts; h++) {
         struct isolated_host *host = &isolation->hosts[h];
-        host->links = host->busy = isolation->crossed[h] = 0;
+        host->links = host->busy = host->is_end = isolation->crossed[h] = 0;
     }
     for (const struct suspect *s = isolation->suspects; s; s = s->next) {
         if (s->peer >= 0)
@@ -529,6 +197,90 @@ static uint64_t round_begin(struct isolation *isolation)
             rails |= UINT64_C(1) << isolation->fleet->series[s->series].rail;
     }
     return rails;
+}
+
+static bool is_confirmed_link(const struct suspect *suspect)
+{
+    return suspect->peer >= 0 && suspect->state == SUSPECT_CONFIRMED &&
+           !suspect_is_failing(suspect);
+}
+
+static bool is_slow_link(const struct isolation *isolation, const struct suspect *suspect)
+{
+    return is_confirmed_link(suspect) &&
+           suspect_complaint(isolation, suspect) == COMPLAINT_BANDWIDTH &&
+           !explains(isolation, suspect->host, suspect) &&
+           !explains(isolation, suspect->peer, suspect);
+}
+
+static bool are_one_pair(const struct suspect *a, const struct suspect *b)
+{
+    return (a->host == b->host && a->peer == b->peer) || (a->host == b->peer && a->peer == b->host);
+}
+
+/* Lets an end of a link meet a host that is not its other end. False: none is there. */
+static bool end_take(struct isolation *isolation, int end, int other)
+{
+    struct isolated_host *host = &isolation->hosts[end], *peer = &isolation->hosts[other];
+    if (!isolation->present[end] || host->busy || host_is_suspected(isolation, end, -1))
+        return false;
+    bool busy = peer->busy;
+    peer->busy = true;
+    int partner = partner_find(isolation, end);
+    peer->busy = busy;
+    host->is_end = partner >= 0;
+    if (partner >= 0)
+        pair_take(isolation, end, partner, false);
+    return partner >= 0;
+}
+
+/* The ends of confirmed links meet others. */
+static void choose_ends(struct isolation *isolation, uint64_t *rails)
+{
+    for (struct suspect *s = isolation->suspects; s; s = s->next) {
+        if (!is_confirmed_link(s))
+            continue;
+        bool host = !s->ends_met[0] && end_take(isolation, s->host, s->peer);
+        bool peer = !s->ends_met[1] && end_take(isolation, s->peer, s->host);
+        for (struct suspect *same = s; same; same = same->next)
+            if (are_one_pair(same, s)) {
+                bool turned = same->host != s->host;
+                same->ends_met[turned] |= host;
+                same->ends_met[!turned] |= peer;
+                if ((host || peer) && is_confirmed_link(same))
+                    *rails |= UINT64_C(1) << isolation->fleet->series[same->series].rail;
+            }
+    }
+}
+
+/* Where most links were good alone, so are those that cannot be measured alone any more. */
+static void rest_clear(struct isolation *isolation)
+{
+    for (struct suspect *s = isolation->suspects; s; s = s->next)
+        if (is_slow_link(isolation, s) && !s->met_alone &&
+            2 * isolation->lone_cleared > isolation->lone_count)
+            s->state = SUSPECT_CLEARED;
+}
+
+/* The next slow link that was not measured alone, for a round of its own. */
+static void choose_lone(struct isolation *isolation, uint64_t *rails)
+{
+    struct suspect *lone = isolation->suspects;
+    while (lone && (!is_slow_link(isolation, lone) || lone->met_alone ||
+                    !isolation->present[lone->host] || !isolation->present[lone->peer]))
+        lone = lone->next;
+    if (!lone)
+        return;
+    if (isolation->lone_count == LONE_MOST && lone->good_alone == 0) {
+        rest_clear(isolation);
+        return;
+    }
+    isolation->lone = lone;
+    isolation->lone_count += lone->good_alone == 0;
+    for (const struct suspect *s = lone; s; s = s->next)
+        if (is_slow_link(isolation, s) && are_one_pair(s, lone))
+            *rails |= UINT64_C(1) << isolation->fleet->series[s->series].rail;
+    pair_take(isolation, lone->host, lone->peer, true);
 }
 
 int isolation_pairs(struct isolation *isolation, const bool *present, struct host_pair *pairs,
@@ -544,6 +296,11 @@ int isolation_pairs(struct isolation *isolation, const bool *present, struct hos
     choose_hosts(isolation);
     if (!links_first)
         choose_links(isolation);
+    isolation->lone = NULL;
+    if (isolation->pair_count == 0)
+        choose_lone(isolation, rails);
+    if (isolation->pair_count == 0)
+        choose_ends(isolation, rails);
     isolation->is_done = isolation->pair_count == 0;
     return isolation->pair_count;
 }
@@ -555,7 +312,7 @@ static int slow_readings(const struct isolation *isolation, int from, int to)
 {
     int count = 0;
     for (const struct suspect *s = isolation->hosts[from].suspects; s; s = s->sibling)
-        count += s->peer == to && !is_failing(s);
+        count += s->peer == to && !suspect_is_failing(s);
     return count;
 }
 
@@ -573,7 +330,7 @@ static void suspect_judge(const struct isolation *isolation, struct suspect *sus
     int good = suspect->tries - suspect->hits, host = suspect->host, peer = suspect->peer;
     if (suspect->state != SUSPECT_OPEN)
         return;
-    if (is_failing(suspect)) {
+    if (suspect_is_failing(suspect)) {
         suspect->state = suspect->hits > 0           ? SUSPECT_CONFIRMED
                          : good >= suspect->patience ? SUSPECT_CLEARED
                                                      : SUSPECT_OPEN;
@@ -611,7 +368,7 @@ static void suspect_try(const struct isolation *isolation, struct suspect *suspe
     if (outcome > suspect->outcome)
         suspect->outcome = outcome;
     if (hit)
-        partner_keep(suspect, reading);
+        suspect_keep_partner(suspect, reading);
     suspect_judge(isolation, suspect);
 }
 
@@ -619,7 +376,7 @@ static void suspect_try(const struct isolation *isolation, struct suspect *suspe
 static bool fails(const struct isolation *isolation, int host, int peer, int rail)
 {
     for (const struct suspect *s = isolation->hosts[host].suspects; s; s = s->sibling)
-        if (s->peer == peer && is_failing(s) && s->state != SUSPECT_CLEARED &&
+        if (s->peer == peer && suspect_is_failing(s) && s->state != SUSPECT_CLEARED &&
             isolation->fleet->series[s->series].rail == rail)
             return true;
     return false;
@@ -637,7 +394,8 @@ static bool suspects_try(struct isolation *isolation, int host, int peer, int se
     for (struct suspect *s = isolation->hosts[host].suspects; s; s = s->sibling) {
         bool on_rail = isolation->fleet->series[s->series].rail == reading->rail;
         if (s->peer != peer || (peer < 0 && s->state == SUSPECT_CLEARED) ||
-            (failed && failing && !is_failing(s)) || !(s->series == series || (failed && on_rail)))
+            (failed && failing && !suspect_is_failing(s)) ||
+            !(s->series == series || (failed && on_rail)))
             continue;
         suspect_try(isolation, s, reading);
         tried = true;
@@ -649,7 +407,7 @@ static bool suspects_try(struct isolation *isolation, int host, int peer, int se
 static bool host_try(struct isolation *isolation, int host, int partner, int series,
                      const struct reading *reading)
 {
-    return !is_suspected(isolation, partner, -1) &&
+    return !host_is_suspected(isolation, partner, -1) &&
            suspects_try(isolation, host, -1, series, reading);
 }
 
@@ -661,8 +419,69 @@ static bool link_try(struct isolation *isolation, const struct reading *reading)
     return (back && suspects_try(isolation, to, from, series, reading)) || tried;
 }
 
+/* Has the host a confirmed link that is slow in the metric of a reading, on its rail? */
+static bool is_end_for(const struct isolation *isolation, int host, const struct reading *reading)
+{
+    for (const struct suspect *s = isolation->suspects; s; s = s->next) {
+        const struct series *series = &isolation->fleet->series[s->series];
+        if (is_confirmed_link(s) && (s->host == host || s->peer == host) &&
+            series->metric == reading->metric && series->rail == reading->rail)
+            return true;
+    }
+    return false;
+}
+
+/* A reading of the end of a confirmed link with another host: if it is slow with that one, too, it
+ * is suspected itself. */
+static void end_judge(struct isolation *isolation, const struct reading *reading)
+{
+    const int series[] = {fleet_from(isolation->fleet, reading),
+                          fleet_to(isolation->fleet, reading)};
+    const int ends[] = {reading->from, reading->to};
+    struct excess_limit limit = limits_reading(isolation->limits, reading);
+    double excess = fleet_excess(isolation->fleet, reading);
+    if (reading_outcome(reading) != READING_VALUE || excess <= limit.excess)
+        return;
+    for (int e = 0; e < 2; e++)
+        if (isolation->hosts[ends[e]].is_end && is_end_for(isolation, ends[e], reading))
+            suspect_again(isolation, ends[e], series[e], limit, excess);
+    met_reserve(isolation);
+}
+
+/* A reading of a pair that is alone: a link that is not slow now shares its way with others. */
+static void lone_take(struct isolation *isolation, const struct reading *reading)
+{
+    int series = fleet_from(isolation->fleet, reading);
+    struct suspect *link = suspect_find(isolation, reading->from, reading->to, series, false);
+    if (!link || !is_slow_link(isolation, link))
+        return;
+    if (fleet_excess(isolation->fleet, reading) > link->limit.excess)
+        link->met_alone = true;
+    else if (++link->good_alone == (link->hits == link->tries ? 1 : LONE_GOOD))
+        link->state = SUSPECT_CLEARED;
+}
+
+/* The readings of the round are in. The link has no further one if it was not good. */
+static void lone_judge(struct isolation *isolation, int good_before)
+{
+    struct suspect *lone = isolation->lone;
+    isolation->lone_cleared += lone->state == SUSPECT_CLEARED;
+    lone->met_alone |= lone->good_alone == good_before;
+}
+
 void isolation_add(struct isolation *isolation, const struct reading *readings, size_t count)
 {
+    int good_before = isolation->lone ? isolation->lone->good_alone : 0;
+    for (size_t i = 0; i < count; i++) {
+        if (!fleet_has(isolation->fleet, &readings[i]))
+            continue;
+        if (isolation->lone)
+            lone_take(isolation, &readings[i]);
+        else
+            end_judge(isolation, &readings[i]);
+    }
+    if (isolation->lone)
+        lone_judge(isolation, good_before);
     for (size_t i = 0; i < count; i++) {
         const struct reading *r = &readings[i];
         if (!fleet_has(isolation->fleet, r))
@@ -671,9 +490,9 @@ void isolation_add(struct isolation *isolation, const struct reading *readings, 
         bool receiver = host_try(isolation, r->to, r->from, fleet_to(isolation->fleet, r), r);
         bool link = link_try(isolation, r);
         bool known = sender || receiver || link || reading_outcome(r) == READING_VALUE;
-        if (!known && !is_suspected(isolation, r->from, -1) &&
-            !is_suspected(isolation, r->to, -1)) {
-            failure_suspect(isolation, r);
+        if (!known && !host_is_suspected(isolation, r->from, -1) &&
+            !host_is_suspected(isolation, r->to, -1)) {
+            suspect_failure(isolation, r);
             met_reserve(isolation);
         }
     }

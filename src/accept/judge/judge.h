@@ -64,6 +64,10 @@ struct reading {
     const char *part;                 /* METRIC_OWN: the one with this value; "" */
 };
 
+struct host_pair {
+    int a, b;
+};
+
 /* As a fleet takes it: a value that is no positive number is an error. */
 enum reading_outcome reading_outcome(const struct reading *reading);
 
@@ -88,7 +92,6 @@ enum reading_outcome reading_outcome(const struct reading *reading);
 #define ALARMS_PAIRS   0.4 /* of suspects of pairs, which are the most, */
 #define ALARMS_AGAIN   0.1 /* and of those of `all`; */
 #define ALARMS_LOOKS   0.1 /* of the numbers of hosts by themselves, in self and in node each; */
-#define ALARMS_CUT     0.1
 #define ALARMS_GAPS    0.1 /* of standstills */
 #define ALARMS_DOUBLES 0.05
 #define ALARMS_DRIFT   0.05
@@ -123,6 +126,7 @@ enum reading_outcome reading_outcome(const struct reading *reading);
 struct fleet_config {
     int hosts, rails;    /* at least 1; rails at most RAILS_MOST */
     const int *switches; /* of each host, from 0, below hosts; -1: not known, of this one; NULL */
+    bool inferred;       /* they are two parts that pairs showed */
 };
 
 struct series {
@@ -186,21 +190,31 @@ double fleet_level(const struct fleet *fleet, int series, int host);
 
 /* ---- A fleet in two parts, whose pairs across are slow: a switch that nobody has named.
  *
- * A pair's bandwidth counts by its excess beyond that of its slower host, which is the best of the
- * host's own. The two parts are the signs of the vector that makes the pairs across the slowest
- * (the spectral method of Donath and Hoffman, "Lower bounds for the partitioning of graphs", 1973),
- * improved by moving single hosts. They count if the median across is slower than that inside each
- * part by 0.2 (18%), and if the same search finds no such mean difference after the values of all
- * pairs were shuffled, in any of 2 / alarms - 1 times, 1,999 at most (a permutation test: Fisher,
- * "The Design of Experiments", 1935), for each of two metrics, or if it is 6 times the deviation of
- * the pairs of one kind: of the few shuffles of 6 hosts one in 500 is the cut itself. Each part has
- * 3 hosts at least: two slow hosts look like a part of two.
+ * A pair's bandwidths, one way and both ways at once, count by the mean of their excess beyond that
+ * of the slower host, which is the best of the host's own. The two parts are the signs of the
+ * vector that makes the pairs across the slowest (the spectral method of Donath and Hoffman, "Lower
+ * bounds for the partitioning of graphs", 1973), improved by moving single hosts. Each part has 3
+ * hosts at least: two slow hosts look like a part of two.
+ *
+ * The best of many parts is slow by chance. So new measurements decide where the mean pair across
+ * is slower than the mean one inside by 0.1: as many pairs exchange at once across the parts as
+ * inside them, twice each. The parts are true if the median pair across has less than SHARE_LEAST
+ * of the median pair inside the slower part, both times. A part of slow hosts is slow inside, too,
+ * and busy cores slow down both.
  * ---- */
 
-/* `readings`: those of the fleet. `side`: of each host, 0 or 1; -1: it has no pair. False: there is
- * no such cut. */
-bool cut_find(const struct fleet *fleet, const struct reading *readings, size_t count,
-              double alarms, uint64_t seed, int *side);
+/* `readings`: those of the fleet, of which this rail's count. `side`: of each host, 0 or 1; -1: it
+ * has no pair. False: no two parts are worth new measurements. */
+bool cut_find(const struct fleet *fleet, const struct reading *readings, size_t count, int rail,
+              uint64_t seed, int *side);
+
+/* As many disjoint pairs of these hosts across the parts as inside them, or the other way round.
+ * Returns how many; `pairs` has room for count / 2. */
+int cut_pairs(const int *hosts, int count, const int *side, bool across, uint64_t *random,
+              struct host_pair *pairs);
+
+/* The median rate of pairs across; of pairs inside, that of the slower part; 0: there are none. */
+double cut_median(const struct host_pair *pairs, const double *rates, int count, const int *side);
 
 /* ---- From where on a host or a link of a fleet is a suspect.
  *
@@ -386,10 +400,6 @@ void drifts_find(const struct drift_series *series, struct drift *drifts); /* of
  * matchings in which no pair meets twice.
  * ---- */
 
-struct host_pair {
-    int a, b;
-};
-
 struct rounds; /* a plan */
 
 /* How many rounds there are of all pairs: 0 for one host. */
@@ -455,6 +465,9 @@ struct suspect {
     int tries, hits;              /* readings since, and those beyond the limit */
     int partner_count;
     int partners[PARTNERS_MOST];   /* partners with which a reading showed it */
+    bool met_alone;                /* a link: it was slow, too, while no other pair was measured, */
+    int good_alone;                /* or it was so often good then */
+    bool ends_met[2];              /* its host, and its peer, met others after it was confirmed */
     int number;                    /* of suspects before it */
     struct suspect *next;          /* in the order in which they were found */
     struct suspect *sibling;       /* the host's next one; of a link: its sender's */
@@ -466,7 +479,14 @@ struct suspect {
  * link is measured again. All suspects are measured at once where their pairs are disjoint, so the
  * number of rounds depends on how often a suspect must be seen, and not on the size of the fleet.
  * Of the links between different switches, each switch has one at a time, so that what many share
- * at once is not taken for a fault of one of them.
+ * at once is not taken for a fault of one of them. Partners behind the same switch come first, and
+ * across two parts that pairs showed one pair meets at a time.
+ *
+ * Switches may not be known. So the first 8 links that are confirmed to be slow are measured once
+ * more while no other pair is: one that is not slow then is cleared (after 3 good measurements, if
+ * it was slow now and then), and if most of them are, so are the others. A host may become faulty
+ * meanwhile, and its next partner seems to have a slow link to it. So the ends of a link that is
+ * still confirmed meet others at last, and an end that is slow with these becomes a suspect.
  *
  * What made a suspect is no evidence, since the worst of many healthy readings look faulty.
  * Evidence is what is measured afterwards. Let q be the share of healthy readings beyond such a
@@ -488,7 +508,8 @@ struct isolated_host {
     int asked;                /* in how many rounds it was for its own sake */
     /* In this round: */
     bool busy;
-    int links; /* suspected links that it is the receiver of */
+    bool is_end; /* of a confirmed link: it meets another host */
+    int links;   /* suspected links that it is the receiver of */
 };
 
 struct isolation {
@@ -499,13 +520,15 @@ struct isolation {
     int count;
     int slow; /* suspects by slowness */
     struct isolated_host *hosts;
-    bool *crossed; /* of each switch, in this round: a link to another switch is measured */
+    bool *crossed; /* of each switch, in this round: a pair with another switch is measured */
     int *order; /* hosts, shuffled: which is asked to be a partner */
     int at;     /* in the order */
     int round;
     const bool *present;     /* the hosts, and */
     struct host_pair *pairs; /* the pairs of the round: the caller's */
     int pair_count;
+    struct suspect *lone;         /* the link that is measured alone in the round; NULL: none is */
+    int lone_count, lone_cleared; /* so many were, and were cleared by it */
     bool is_done; /* isolation_pairs() found none; else suspects may be open that were not tried */
 };
 
@@ -651,6 +674,11 @@ struct exchange_group {
 struct exchange_group exchange_judge(const struct exchange_transfer *transfers, size_t count,
                                      const int *group_of, int group_count,
                                      struct exchange_group *groups);
+
+/* The two parts of a fleet, as cut_find() has them, from what transfers between hosts 0 to
+ * hosts - 1 have where many talk. */
+bool cut_of_transfers(const struct exchange_transfer *transfers, size_t count, int hosts,
+                      uint64_t seed, int *side);
 
 /* The slowest host among the present ones, by what it sends or receives on all rails together while
  * it does both; GB/s. Returns its number, -1 if none has levels. */

@@ -309,6 +309,28 @@ static void test_slow_and_failing(void **state)
     simulated_free(&f);
 }
 
+/* A host that becomes slow while pairs are measured has a slow link to its last partner. */
+static void test_slow_at_last(void **state)
+{
+    (void)state;
+    struct simulated f;
+    fleet_quiet(&f, 6, 1);
+    pairs_measure(&f);
+    for (size_t i = 0; i < f.count; i++) {
+        struct reading *r = &f.readings[i];
+        if (r->from + r->to == 1 && (r->metric == METRIC_ALONE || r->metric == METRIC_BOTH))
+            r->value /= 2;
+    }
+    make_fault(&f, (struct seeded){.kind = SEEDED_HOST, .host = 1, .factor = 0.5, .peer = -1});
+    struct screened s = pairs_isolate(&f);
+    assert_int_equal(s.found->count, 1);
+    check_sentence(&s, 0,
+                   "n1: sends and receives at 5.90 GB/s, " BESIDE "confirmed with n4 and n5");
+    assert_int_equal(screened_health(&s, 0), HEALTH_GOOD);
+    screened_free(&s);
+    simulated_free(&f);
+}
+
 static void test_host_that_leaves(void **state)
 {
     (void)state;
@@ -700,16 +722,27 @@ static void test_all_failing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_places),           cmocka_unit_test(test_two),
-        cmocka_unit_test(test_loss_of_a_rail),   cmocka_unit_test(test_rails_of_suspects),
-        cmocka_unit_test(test_small_fleets),     cmocka_unit_test(test_once),
-        cmocka_unit_test(test_slow_and_failing), cmocka_unit_test(test_host_that_leaves),
-        cmocka_unit_test(test_switches),         cmocka_unit_test(test_references),
-        cmocka_unit_test(test_earlier),          cmocka_unit_test(test_bad_readings),
-        cmocka_unit_test(test_sensitivity),      cmocka_unit_test(test_sensitivity_of_packets),
-        cmocka_unit_test(test_two_modes),        cmocka_unit_test(test_host_values),
-        cmocka_unit_test(test_exchange),         cmocka_unit_test(test_slowest),
-        cmocka_unit_test(test_alone_on_switch),  cmocka_unit_test(test_all_failing),
+        cmocka_unit_test(test_places),
+        cmocka_unit_test(test_two),
+        cmocka_unit_test(test_loss_of_a_rail),
+        cmocka_unit_test(test_slow_at_last),
+        cmocka_unit_test(test_rails_of_suspects),
+        cmocka_unit_test(test_small_fleets),
+        cmocka_unit_test(test_once),
+        cmocka_unit_test(test_slow_and_failing),
+        cmocka_unit_test(test_host_that_leaves),
+        cmocka_unit_test(test_switches),
+        cmocka_unit_test(test_references),
+        cmocka_unit_test(test_earlier),
+        cmocka_unit_test(test_bad_readings),
+        cmocka_unit_test(test_sensitivity),
+        cmocka_unit_test(test_sensitivity_of_packets),
+        cmocka_unit_test(test_two_modes),
+        cmocka_unit_test(test_host_values),
+        cmocka_unit_test(test_exchange),
+        cmocka_unit_test(test_slowest),
+        cmocka_unit_test(test_alone_on_switch),
+        cmocka_unit_test(test_all_failing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -44,6 +44,9 @@ struct coordinator {
     double few_waited;                /* and when few exchange */
     int congested;                    /* half of that behind this switch; -1: none */
     const struct switch_level *level; /* NULL: there are no switches */
+    bool parts;                       /* pairs of an even and an odd host have half of it, */
+    int parts_most;                   /* in so many of the runs that try parts; 0: in all */
+    int parts_runs;                   /* so far */
     struct splits splits;
     struct device_changes now[HOSTS_MOST]; /* what each host has counted, */
     double clocks[HOSTS_MOST];             /* and its clock, seconds */
@@ -60,9 +63,9 @@ static int host_of(const struct coordinator *coordinator, int agent)
 }
 
 /* The bandwidth of a pair when few exchange. Pairs differ, and their shares are exact. */
-static double rate_of(int a, int b)
+static double rate_of(const struct coordinator *coordinator, int a, int b)
 {
-    return ldexp(1, a + 2 * b);
+    return coordinator->parts ? 10 : ldexp(1, a + 2 * b);
 }
 
 static double share_of(const struct coordinator *coordinator, int a, int b)
@@ -72,6 +75,8 @@ static double share_of(const struct coordinator *coordinator, int a, int b)
                                (level->switches[b] == coordinator->congested);
     if (coordinator->passing > 0 && coordinator->splits.runs >= coordinator->passing)
         return 1;
+    bool ends = coordinator->parts_most > 0 && coordinator->parts_runs >= coordinator->parts_most;
+    is_cut |= coordinator->parts && !ends && (a - b) % 2 != 0;
     return is_cut ? coordinator->share / 2 : coordinator->share;
 }
 
@@ -107,17 +112,20 @@ static void run_see(const struct coordinator *coordinator, const struct fleet_jo
 static json_t *pairs_exchange(struct coordinator *coordinator, const struct fleet_job *job)
 {
     struct splits *splits = &coordinator->splits;
-    bool few = splits->runs % SPLIT_RUNS < SPLIT_RUNS - 1;
+    bool parts = !coordinator->level && splits->runs == 6 * SPLIT_RUNS; /* after all splits */
+    bool few = !parts && splits->runs % SPLIT_RUNS < SPLIT_RUNS - 1;
     json_t *groups = json_array(), *samples = json_array();
     if (splits->runs % SPLIT_RUNS == 0)
         memset(splits->few, 0, sizeof splits->few);
-    run_see(coordinator, job, few);
+    if (!parts)
+        run_see(coordinator, job, few);
     for (int r = 0; r < job->ranks; r += 2) {
         int a = host_of(coordinator, job->agents[r]), b = host_of(coordinator, job->agents[r + 1]);
-        pair_see(splits, few, a, b);
+        if (!parts)
+            pair_see(splits, few, a, b);
         bool waits = coordinator->waited > 0 && r != 2;
         bool whole = few || (coordinator->waited > 0 && !waits);
-        double rate = rate_of(a, b) * (whole ? 1 : share_of(coordinator, a, b));
+        double rate = rate_of(coordinator, a, b) * (whole ? 1 : share_of(coordinator, a, b));
         json_array_append_new(groups, json_pack("{s:f}", "busbw_GBps", rate));
         json_array_append_new(samples, json_pack("{s:n}", "core_wait_share"));
         json_array_append_new(samples, json_pack("{s:f}", "core_wait_share",
@@ -125,7 +133,8 @@ static json_t *pairs_exchange(struct coordinator *coordinator, const struct flee
                                                  : waits ? coordinator->waited
                                                          : 0));
     }
-    splits->runs++;
+    splits->runs += !parts;
+    coordinator->parts_runs += parts;
     return json_pack("{s:s, s:[{s:s, s:i, s:o, s:o}]}", "status", "ok", "results", "collective",
                      "sendrecv", "bytes", 4096, "groups", groups, "samples", samples);
 }
@@ -273,6 +282,9 @@ static struct acceptance fleet_open(int hosts)
 
 static void fleet_close(struct acceptance *acceptance)
 {
+    fleet_free(acceptance->fleet);
+    if (acceptance->leaves.inferred)
+        switch_level_free(&acceptance->leaves);
     findings_free(&acceptance->findings);
     json_decref(acceptance->stages[0].jobs);
     arena_free(acceptance->memory);
@@ -283,8 +295,8 @@ static void fleet_close(struct acceptance *acceptance)
 
 static void halve(struct acceptance *acceptance, struct stage_result *result)
 {
-    static int pairs_were_measured;
-    acceptance->fleet = (struct fleet *)(void *)&pairs_were_measured;
+    const struct fleet_config config = {.hosts = acceptance->roster->host_count};
+    acceptance->fleet = fleet_create(&config, NULL, 0);
     *result = (struct stage_result){.stage = STAGE_HALVES};
     assert_int_equal(halves_run(acceptance, result), STATUS_OK);
 }
@@ -312,6 +324,44 @@ static void pairs_are_compared_with_themselves(void **state)
             fleet_close(&acceptance);
         }
     }
+}
+
+/* Nobody has told the switches. */
+static void parts_with_a_slow_way_between_them_are_named(void **state)
+{
+    (void)state;
+    struct acceptance acceptance = fleet_open(32);
+    struct stage_result result;
+    fleet.parts = true;
+    fleet.splits.size = 2;
+    halve(&acceptance, &result);
+    assert_int_equal(fleet.splits.runs, 2 * 3 * SPLIT_RUNS);
+    assert_int_equal(acceptance.findings.count, 1);
+    const struct found *found = &acceptance.findings.items[0];
+    assert_int_equal(found->kind, FOUND_NETWORK);
+    assert_string_equal(
+        found->text,
+        "all: the pairs between h[0,2,4,6,8,10,12,14,16,18,20,22,24,26,28,30] and "
+        "h[1,3,5,7,9,11,13,15,17,19,21,23,25,27,29,31] are slower than those inside, 5 GB/s of 10 "
+        "where 16 of them exchange at once: the network between these parts is slow, or they share "
+        "too little of it");
+    fleet_close(&acceptance);
+}
+
+/* What is slow across the first time, and not the second time, is no part. */
+static void parts_are_tried_twice(void **state)
+{
+    (void)state;
+    struct acceptance acceptance = fleet_open(32);
+    struct stage_result result;
+    fleet.parts = true;
+    fleet.parts_most = 2;
+    fleet.splits.size = 2;
+    halve(&acceptance, &result);
+    assert_int_equal(fleet.parts_runs, 4);
+    assert_int_equal(acceptance.findings.count, 1);
+    assert_non_null(strstr(acceptance.findings.items[0].text, "the network between them is"));
+    fleet_close(&acceptance);
 }
 
 /* A congestion that the second measurement does not show is not told. */
@@ -411,7 +461,6 @@ static void collectives_of_all_are_explained_by_waits(void **state)
             assert_int_equal(acceptance.findings.items[f].status, cases[i].status);
             assert_non_null(strstr(acceptance.findings.items[f].text, cases[i].says));
         }
-        fleet_free(acceptance.fleet);
         fleet_close(&acceptance);
     }
 }
@@ -860,6 +909,8 @@ int main(void)
         cmocka_unit_test(each_iteration_of_a_pair_is_checked),
         cmocka_unit_test(a_clock_that_is_far_off_is_told),
         cmocka_unit_test(packets_that_arrive_twice_are_told),
+        cmocka_unit_test(parts_with_a_slow_way_between_them_are_named),
+        cmocka_unit_test(parts_are_tried_twice),
         cmocka_unit_test(congestion_that_passes_is_not_told),
         cmocka_unit_test(waits_for_cores_are_no_congestion),
         cmocka_unit_test(collectives_of_all_are_explained_by_waits),
