@@ -111,7 +111,7 @@ void rails_drop(struct rails *rails, int rail)
 #define PROBE_BYTES   (256 << 10)
 #define MESSAGE_US    4000.0 /* that a message is to take */
 #define BYTES_LEAST   ((size_t)64 << 10)
-#define BYTES_MOST    ((size_t)16 << 20)
+#define BYTES_MOST    ((size_t)LATENCY_BYTES << 20) /* -f has no larger factor */
 #define LATENCY_BYTES ((size_t)8)
 #define STALL_SHARE   3 /* of the time: a job says itself what it waits for */
 
