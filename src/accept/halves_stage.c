@@ -4,8 +4,8 @@
  * The hosts that are good are halved, and each exchanges with one of the other half: first some of
  * these pairs, then all at the same time. Halves are random, and by switch where --switches tells
  * the switches: hosts behind half of them exchange with hosts behind the others. What seems
- * congested is halved again, and told if it seems so then, too. Where no switches are known, two
- * parts of the fleet are looked for between which the pairs have less.
+ * congested is halved again, and told if it seems so then, too. Where no switches are known, the
+ * stage then looks for two parts of the fleet between which pairs have less, and tries them.
  *
  * A rank that waits for its core, because other programs have it, moves nothing, and the network is
  * not the cause. So the time does not count that it waits for longer where all exchange than where
@@ -40,7 +40,7 @@ struct halving {
     int *hosts, count;                   /* that are good */
     int made;                            /* splits so far, measured or not */
     bool *present;                       /* of each of the hosts that are good: true */
-    int *agents;                         /* likewise */
+    int *agents;                         /* room for those of all pairs of a split */
     struct exchange_transfer *transfers; /* of all splits, of each as many as it has pairs */
     size_t transfer_count;               /* without those of the present split, */
     struct exchange_transfer *split;     /* which follow */
@@ -154,13 +154,24 @@ static const char *split_transport(const struct halving *halving, char text[PORT
     return rail_transport(acceptance->job, rails, rail, text);
 }
 
+static void pair_agents(const struct acceptance *acceptance, int a, int b, int agents[2])
+{
+    agents[0] = acceptance->roster->hosts[a].agents[0];
+    agents[1] = acceptance->roster->hosts[b].agents[0];
+}
+
+/* What a pair of an exchange has in each direction, GB/s; 0: it is not known. */
+static double pair_rate(const json_t *line, int pair)
+{
+    return line_number(json_array_get(json_object_get(line, "groups"), (size_t)pair), "busbw_GBps");
+}
+
 static void values_take(struct halving *halving, const json_t *line, int count, bool few)
 {
-    const json_t *groups = json_object_get(line, "groups");
     for (int i = 0; i < count; i++) {
         int rank;
         double waited = line_core_wait(line, 2 * i, 2, &rank);
-        double value = line_number(json_array_get(groups, (size_t)i), "busbw_GBps");
+        double value = pair_rate(line, i);
         double *few_waited = &halving->few_waited[halving->chosen[i] - halving->transfers];
         if (few) {
             halving->chosen[i]->few = value;
@@ -192,13 +203,11 @@ static enum status exchange_run(struct trials *trials, const int *agents, int co
 static enum status pairs_exchange(struct halving *halving, int count, bool few, bool *known)
 {
     struct acceptance *acceptance = halving->acceptance;
-    const struct fleet_host *hosts = acceptance->roster->hosts;
     struct trials trials;
     char transport[PORT_TRANSPORT_MOST];
-    for (int i = 0; i < count; i++) {
-        halving->agents[2 * i] = hosts[halving->chosen[i]->from].agents[0];
-        halving->agents[2 * i + 1] = hosts[halving->chosen[i]->to].agents[0];
-    }
+    for (int i = 0; i < count; i++)
+        pair_agents(acceptance, halving->chosen[i]->from, halving->chosen[i]->to,
+                    &halving->agents[2 * i]);
     trials_open(&trials, acceptance, STAGE_HALVES);
     trials.transport = split_transport(halving, transport);
     enum status status = exchange_run(&trials, halving->agents, 2 * count, known);
@@ -380,12 +389,12 @@ static enum status congestion_confirm(struct halving *halving, struct halved *ha
     struct halved after = halving_judge(halving, first);
     bool again = !halving->level && after.congested;
     *halved = halving_judge(halving, 0);
-    bool apart = false;
-    if (parts_show(halving))
+    if (parts_show(halving)) {
         TRY(parts_try(halving->acceptance, STAGE_HALVES, 0, halving->hosts, halving->count,
-                      halving->side, &apart));
-    if (apart)
-        return STATUS_OK;
+                      halving->side));
+        if (halving->acceptance->leaves.inferred)
+            return STATUS_OK;
+    }
     for (int s = 0; halving->level && s < halving->level->count; s++) {
         bool both = before.groups[s].congested && after.groups[s].congested;
         halved->groups[s].congested &= both;
@@ -485,23 +494,19 @@ static enum status parts_exchange(struct acceptance *acceptance, enum accept_sta
                                   const struct host_pair *pairs, int count, const int *side,
                                   double *median)
 {
-    const struct fleet_host *hosts = acceptance->roster->hosts;
     int *agents = stage_memory(acceptance, 2 * (size_t)count, sizeof *agents);
     double *rates = stage_memory(acceptance, (size_t)count, sizeof *rates);
     struct trials trials;
     char transport[PORT_TRANSPORT_MOST];
     bool known;
-    for (int i = 0; i < count; i++) {
-        agents[2 * i] = hosts[pairs[i].a].agents[0];
-        agents[2 * i + 1] = hosts[pairs[i].b].agents[0];
-    }
+    for (int i = 0; i < count; i++)
+        pair_agents(acceptance, pairs[i].a, pairs[i].b, &agents[2 * i]);
     trials_open(&trials, acceptance, stage);
     trials.transport = rail_transport(acceptance->job, &acceptance->rails, rail, transport);
     enum status status = exchange_run(&trials, agents, 2 * count, &known);
     const json_t *line = known ? trials_line(&trials, 0, NULL, NULL, 1) : NULL;
     for (int i = 0; i < count; i++)
-        rates[i] =
-            line_number(json_array_get(json_object_get(line, "groups"), (size_t)i), "busbw_GBps");
+        rates[i] = pair_rate(line, i);
     *median = cut_median(pairs, rates, count, side);
     if (status == STATUS_OK && !known)
         trials_find_failure(&trials, 0);
@@ -509,7 +514,7 @@ static enum status parts_exchange(struct acceptance *acceptance, enum accept_sta
     return status;
 }
 
-/* Of the hosts, those with a port on the rail. Returns how many. */
+/* Keeps the hosts that have a port on the rail. Returns how many. */
 static int hosts_on_rail(const struct acceptance *acceptance, int rail, const int *hosts, int count,
                          int *kept)
 {
@@ -521,24 +526,24 @@ static int hosts_on_rail(const struct acceptance *acceptance, int rail, const in
 }
 
 enum status parts_try(struct acceptance *acceptance, enum accept_stage stage, int rail,
-                      const int *hosts, int count, const int *side, bool *apart)
+                      const int *hosts, int count, const int *side)
 {
     struct host_pair *pairs = stage_memory(acceptance, (size_t)count, sizeof *pairs);
     int *kept = stage_memory(acceptance, (size_t)count, sizeof *kept), made = 0;
     int left = hosts_on_rail(acceptance, rail, hosts, count, kept);
     uint64_t random = acceptance->seed;
     double medians[2]; /* inside, and across */
-    *apart = true;
-    for (int turn = 0; turn < PARTS_TURNS && *apart; turn++) {
+    bool apart = true;
+    for (int turn = 0; turn < PARTS_TURNS && apart; turn++) {
         for (int across = 0; across < 2; across++) {
             medians[across] = 0;
             made = cut_pairs(kept, left, side, across, &random, pairs);
             if (made >= PAIRS_LEAST)
                 TRY(parts_exchange(acceptance, stage, rail, pairs, made, side, &medians[across]));
         }
-        *apart = medians[1] > 0 && medians[1] < SHARE_LEAST * medians[0];
+        apart = medians[1] > 0 && medians[1] < SHARE_LEAST * medians[0];
     }
-    if (*apart)
+    if (apart)
         parts_take(acceptance, stage, side, made, medians);
     return STATUS_OK;
 }

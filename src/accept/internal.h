@@ -223,10 +223,10 @@ const struct reading *pair_readings(const struct acceptance *acceptance, size_t 
 
 /* ---- Two parts of a fleet without --switches, between which pairs are slow (cut_find()). ---- */
 
-/* Do new measurements of these hosts on a rail show the parts? `side`: of each host of the fleet.
- * *apart: they do, and parts_take() was called. */
+/* Calls parts_take() if new measurements of these hosts on a rail show the parts. `side`: of each
+ * host of the fleet. */
 enum status parts_try(struct acceptance *acceptance, enum accept_stage stage, int rail,
-                      const int *hosts, int count, const int *side, bool *apart);
+                      const int *hosts, int count, const int *side);
 
 /* The parts count as two switches from now on, and a finding names them. `medians`: GB/s, of so
  * many pairs that exchange at once inside and across. */

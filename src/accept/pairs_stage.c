@@ -666,7 +666,6 @@ static enum status fleet_learn(struct pairing *pairing)
     size_t hosts = (size_t)acceptance->roster->host_count, count;
     int *side = stage_memory(acceptance, hosts, sizeof *side);
     int *list = stage_memory(acceptance, hosts, sizeof *list);
-    bool apart = false;
     if (acceptance->leaves.inferred) { /* in an earlier rotation */
         switch_level_free(&acceptance->leaves);
         acceptance->leaves = (struct switch_level){.count = 0};
@@ -676,7 +675,7 @@ static enum status fleet_learn(struct pairing *pairing)
     int working = hosts_that_work(pairing, list);
     for (int r = 0; r < acceptance->rails.count && acceptance->leaves.count == 0; r++)
         if (cut_find(acceptance->fleet, readings, count, r, acceptance->seed, side))
-            TRY(parts_try(acceptance, STAGE_PAIRS, r, list, working, side, &apart));
+            TRY(parts_try(acceptance, STAGE_PAIRS, r, list, working, side));
     return STATUS_OK;
 }
 

@@ -276,7 +276,7 @@ int cut_pairs(const int *hosts, int count, const int *side, bool across, uint64_
     int most = sizes[small] < inside ? sizes[small] : inside;
     for (; across && made < most; made++)
         pairs[made] = (struct host_pair){.a = of[0][made], .b = of[1][made]};
-    for (int p = 0; p < 2; p++) {
+    for (int p = 0; p < 2 && !across; p++) {
         int part = p == 0 ? small : !small;
         for (int i = 0; i + 1 < sizes[part] && made < most; i += 2)
             pairs[made++] = (struct host_pair){.a = of[part][i], .b = of[part][i + 1]};

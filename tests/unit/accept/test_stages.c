@@ -326,7 +326,7 @@ static void pairs_are_compared_with_themselves(void **state)
     }
 }
 
-/* Nobody has told the switches. */
+/* The finding names both parts where no switches are known. */
 static void parts_with_a_slow_way_between_them_are_named(void **state)
 {
     (void)state;
