@@ -299,49 +299,91 @@ static void pairs_share(struct simulated *f, const struct host_pair *pairs, int 
     }
 }
 
+/* Is it a bandwidth one way of the link between two hosts? */
+static bool is_of_link(const struct reading *reading, int low, int high)
+{
+    return reading->metric == METRIC_ALONE && reading->from + reading->to == low + high &&
+           (reading->from == low || reading->to == low);
+}
+
+/* Eight hosts of which some links are slow. */
+struct links_isolated {
+    struct simulated f;
+    struct fleet *fleet;
+    struct isolation *isolation;
+    bool present[8];
+    struct host_pair pairs[4];
+};
+
+static void links_open(struct links_isolated *links)
+{
+    *links = (struct links_isolated){.fleet = NULL};
+    simulated_create(&links->f, 8, 1, 1);
+    memset(links->present, true, sizeof links->present);
+}
+
+/* All pairs, each round as if its pairs shared nothing. */
+static void links_measure(struct links_isolated *links)
+{
+    int count = rounds_enough(8);
+    struct rounds *plan = rounds_plan(8, count, 1);
+    for (int r = 0; r < count; r++)
+        pairs_share(&links->f, links->pairs, rounds_pairs(plan, r, links->present, links->pairs),
+                    true);
+    rounds_free(plan);
+}
+
+static void links_isolate(struct links_isolated *links)
+{
+    const struct fleet_config config = {.hosts = 8, .rails = 1};
+    const struct references references = references_default();
+    const struct simulated *f = &links->f;
+    links->fleet = fleet_create(&config, f->readings, f->count);
+    links->isolation = isolation_create(links->fleet, &references, f->readings, f->count, 1);
+}
+
+/* The pairs of the next round; 0: it is done. */
+static int links_next(struct links_isolated *links)
+{
+    uint64_t rails;
+    links->f.count = 0;
+    return isolation_pairs(links->isolation, links->present, links->pairs, &rails);
+}
+
+/* So many links are found, and nothing else. */
+static void links_close(struct links_isolated *links, int expected)
+{
+    struct fleet_faults *found = fleet_faults_find(links->isolation);
+    assert_int_equal(found->count, expected);
+    for (int i = 0; i < expected; i++)
+        assert_int_equal(found->items[i].place, PLACE_LINK);
+    fleet_faults_free(found);
+    isolation_free(links->isolation);
+    fleet_free(links->fleet);
+    simulated_free(&links->f);
+}
+
 /* Where no switches are known, links that seem slow are measured alone at last. Links that are slow
  * are still found. */
 static void links_that_share_a_way_are_no_faults(void **state)
 {
     (void)state;
     for (int slow = 0; slow < 2; slow++) {
-        struct simulated f;
-        struct host_pair pairs[4];
-        bool present[8];
-        uint64_t rails;
-        int count = rounds_enough(8);
-        simulated_create(&f, 8, 1, 1);
+        struct links_isolated links;
+        links_open(&links);
         for (int i = 0; i < 2 * slow; i++)
-            simulated_seed(&f, SEEDED_LINK, 4 * i, 4 * i + 2);
-        struct rounds *plan = rounds_plan(8, count, 1);
-        memset(present, true, sizeof present);
-        for (int r = 0; r < count; r++)
-            pairs_share(&f, pairs, rounds_pairs(plan, r, present, pairs), true);
-        for (size_t i = 0; i < f.count; i++) {
-            struct reading *r = &f.readings[i];
-            int low = r->from < r->to ? r->from : r->to, high = r->from + r->to - low;
-            if (!slow && low % 4 == 0 && high == low + 2 && r->metric == METRIC_ALONE)
-                r->value /= 2;
+            simulated_seed(&links.f, SEEDED_LINK, 4 * i, 4 * i + 2);
+        links_measure(&links);
+        for (size_t i = 0; i < links.f.count && !slow; i++)
+            if (is_of_link(&links.f.readings[i], 0, 2) || is_of_link(&links.f.readings[i], 4, 6))
+                links.f.readings[i].value /= 2;
+        links_isolate(&links);
+        for (int n; (n = links_next(&links)) > 0;) {
+            pairs_share(&links.f, links.pairs, n, slow);
+            isolation_add(links.isolation, links.f.readings, links.f.count);
         }
-        const struct fleet_config config = {.hosts = 8, .rails = 1};
-        struct fleet *fleet = fleet_create(&config, f.readings, f.count);
-        const struct references references = references_default();
-        struct isolation *isolation = isolation_create(fleet, &references, f.readings, f.count, 1);
-        for (int n; (n = isolation_pairs(isolation, present, pairs, &rails)) > 0;) {
-            f.count = 0;
-            pairs_share(&f, pairs, n, slow);
-            isolation_add(isolation, f.readings, f.count);
-        }
-        struct fleet_faults *found = fleet_faults_find(isolation);
-        assert_int_equal(isolation->lone_count, 2);
-        assert_int_equal(found->count, 2 * slow);
-        for (int i = 0; i < found->count; i++)
-            assert_int_equal(found->items[i].place, PLACE_LINK);
-        fleet_faults_free(found);
-        isolation_free(isolation);
-        fleet_free(fleet);
-        rounds_free(plan);
-        simulated_free(&f);
+        assert_int_equal(links.isolation->lone_count, 2);
+        links_close(&links, 2 * slow);
     }
 }
 
@@ -349,41 +391,22 @@ static void links_that_share_a_way_are_no_faults(void **state)
 static void a_link_that_is_slow_now_and_then_is_measured_alone_again(void **state)
 {
     (void)state;
-    struct simulated f;
-    struct host_pair pairs[4];
-    bool present[8];
-    uint64_t rails;
-    int count = rounds_enough(8);
-    simulated_create(&f, 8, 1, 1);
-    struct rounds *plan = rounds_plan(8, count, 1);
-    memset(present, true, sizeof present);
-    for (int r = 0; r < count; r++)
-        pairs_share(&f, pairs, rounds_pairs(plan, r, present, pairs), true);
-    for (size_t i = 0; i < f.count; i++)
-        if (f.readings[i].from + f.readings[i].to == 1 && f.readings[i].metric == METRIC_ALONE)
-            f.readings[i].value /= 2;
-    const struct fleet_config config = {.hosts = 8, .rails = 1};
-    struct fleet *fleet = fleet_create(&config, f.readings, f.count);
-    const struct references references = references_default();
-    struct isolation *isolation = isolation_create(fleet, &references, f.readings, f.count, 1);
-    for (int n, met = 0; (n = isolation_pairs(isolation, present, pairs, &rails)) > 0;) {
-        f.count = 0;
-        pairs_share(&f, pairs, n, true);
-        met += pairs[0].a + pairs[0].b == 1;
-        for (size_t i = 0; i < f.count; i++)
-            if (f.readings[i].from + f.readings[i].to == 1 && met % 2 == 1 &&
-                f.readings[i].metric == METRIC_ALONE)
-                f.readings[i].value /= 2;
-        isolation_add(isolation, f.readings, f.count);
+    struct links_isolated links;
+    links_open(&links);
+    links_measure(&links);
+    for (size_t i = 0; i < links.f.count; i++)
+        if (is_of_link(&links.f.readings[i], 0, 1))
+            links.f.readings[i].value /= 2;
+    links_isolate(&links);
+    for (int n, met = 0; (n = links_next(&links)) > 0;) {
+        pairs_share(&links.f, links.pairs, n, true);
+        met += links.pairs[0].a + links.pairs[0].b == 1;
+        for (size_t i = 0; i < links.f.count; i++)
+            if (is_of_link(&links.f.readings[i], 0, 1) && met % 2 == 1)
+                links.f.readings[i].value /= 2;
+        isolation_add(links.isolation, links.f.readings, links.f.count);
     }
-    struct fleet_faults *found = fleet_faults_find(isolation);
-    assert_int_equal(found->count, 1);
-    assert_int_equal(found->items[0].place, PLACE_LINK);
-    fleet_faults_free(found);
-    isolation_free(isolation);
-    fleet_free(fleet);
-    rounds_free(plan);
-    simulated_free(&f);
+    links_close(&links, 1);
 }
 
 /* No reading at all, or none of a bandwidth. */
