@@ -666,7 +666,7 @@ class Pauses(Periodic):
 class Uplink(Fault):
     """A half of the fleet stands behind a second switch, with a slow link between the two."""
     kind = "uplink"
-    needs_stage = "halves"
+    needs_stage = "pairs"
     ends = 4
     alone = True
     of_fleet = True
