@@ -14,6 +14,7 @@
 #include <stdio.h>
 
 #include "accept/judge/judge.h"
+#include "accept/judge/network.h"
 #include "base/status.h"
 #include "controlplane/agents/agents.h"
 #include "host/host.h"

@@ -19,7 +19,7 @@
 #include "cli/run/run.h"
 #include "cli/run/internal.h"
 #include "controlplane/control/control.h"
-#include "run/results/results.h"
+#include "run/results/internal.h"
 #include "run/run.h"
 #include "run/session/session.h"
 #include "fuzz.h"

@@ -5,6 +5,7 @@
 #define CCTEST_ACCEPT_JUDGE_INTERNAL_H
 
 #include "accept/judge/judge.h"
+#include "accept/judge/network.h"
 
 /* ---- Excess ---- */
 

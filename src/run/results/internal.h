@@ -167,6 +167,38 @@ static inline uint64_t resent_since(uint64_t now, uint64_t before)
     return gain <= INT32_MAX ? gain : 0;
 }
 
+/* ---- Bytes and waiting times between a rank and each peer. ---- */
+
+/* The lanes first .. end - 1 to a peer. */
+struct sending_lanes {
+    int peer, first, end;
+};
+
+struct link_stats {
+    int count;
+    struct peer_stats *peers;
+    struct wait_stats *before; /* of each peer and lane: of the sending channel, and of the other */
+    int sending_count;
+    struct sending_lanes *sending; /* on which packets may be lost: the collective's lanes to each
+                                      peer, then the start barrier's where it has its own */
+};
+
+void link_stats_create(const struct test_case *test_case, const struct runner *runner,
+                       struct link_stats **stats);
+void link_stats_free(struct link_stats *stats); /* NULL is allowed */
+
+#define LINK_STATS_MOST 64
+
+/* Puts the peers with the longest times first. Returns how many of them are reported, at most
+ * LINK_STATS_MOST. NULL: 0. */
+int link_stats_sort(struct link_stats *stats);
+
+/* Packets that were sent again since the connections were made, by sending[]. */
+void link_stats_resent(const struct link_stats *stats, struct links *links, uint64_t *resent);
+
+/* Before (sign -1) and after (+1) each series of timed iterations. NULL is allowed. */
+void link_stats_count(struct link_stats *stats, struct links *links, int sign);
+
 /* ---- What happened on a rank in its long iterations: it did not run, began late, sent packets
  * again, or waited for a peer for long.
  *

@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "accept/judge/network.h"
 #include "tests/unit/simulated_fleet.h"
 
 #define RUNS 60
