@@ -1,0 +1,225 @@
+/*
+ * test_halves.c - the stages halves and all of `cctest accept` on a fleet that answers at once:
+ * what pairs get when few and when many exchange.
+ * tier: check; load: cpu1; program: own
+ */
+#include "tests/unit/accept_fleet.h"
+
+/* ---- halves ---- */
+
+static void halve(struct acceptance *acceptance, struct stage_result *result)
+{
+    const struct fleet_config config = {.hosts = acceptance->roster->host_count};
+    acceptance->fleet = fleet_create(&config, NULL, 0);
+    *result = (struct stage_result){.stage = STAGE_HALVES};
+    assert_int_equal(halves_run(acceptance, result), STATUS_OK);
+}
+
+/* Each pair is compared with itself. One of 8 pairs is few, and one host of an odd number rests. */
+static void pairs_are_compared_with_themselves(void **state)
+{
+    (void)state;
+    static const double shares[] = {1, 0.9, SHARE_LEAST, 0.79};
+    for (int hosts = 31; hosts <= HOSTS_MOST; hosts++) {
+        for (int i = 0; i < 4; i++) {
+            struct acceptance acceptance = fleet_open(hosts);
+            struct stage_result result;
+            char text[STAGE_TEXT_MOST];
+            fleet.share = shares[i];
+            fleet.splits.size = hosts / 2 / 8;
+            halve(&acceptance, &result);
+            assert_int_equal(fleet.splits.runs, (shares[i] < SHARE_LEAST ? 2 : 1) * 3 * SPLIT_RUNS);
+            snprintf(text, sizeof text,
+                     "pairs have, of what they have when few exchange: %d random halves of %d "
+                     "hosts: %.0f%%",
+                     shares[i] < SHARE_LEAST ? 6 : 3, hosts, 100 * shares[i]);
+            assert_string_equal(result.text, text);
+            assert_int_equal(acceptance.findings.count, shares[i] < SHARE_LEAST);
+            fleet_close(&acceptance);
+        }
+    }
+}
+
+/* The finding names both parts where no switches are known. */
+static void parts_with_a_slow_way_between_them_are_named(void **state)
+{
+    (void)state;
+    struct acceptance acceptance = fleet_open(32);
+    struct stage_result result;
+    fleet.parts = true;
+    fleet.splits.size = 2;
+    halve(&acceptance, &result);
+    assert_int_equal(fleet.splits.runs, 2 * 3 * SPLIT_RUNS);
+    assert_int_equal(acceptance.findings.count, 1);
+    const struct found *found = &acceptance.findings.items[0];
+    assert_int_equal(found->kind, FOUND_NETWORK);
+    assert_string_equal(
+        found->text,
+        "all: the pairs between h[0,2,4,6,8,10,12,14,16,18,20,22,24,26,28,30] and "
+        "h[1,3,5,7,9,11,13,15,17,19,21,23,25,27,29,31] are slower than those inside, 5 GB/s of 10 "
+        "where 16 of them exchange at once: the network between these parts is slow, or they share "
+        "too little of it");
+    fleet_close(&acceptance);
+}
+
+/* What is slow across the first time, and not the second time, is no part. */
+static void parts_are_tried_twice(void **state)
+{
+    (void)state;
+    struct acceptance acceptance = fleet_open(32);
+    struct stage_result result;
+    fleet.parts = true;
+    fleet.parts_most = 2;
+    fleet.splits.size = 2;
+    halve(&acceptance, &result);
+    assert_int_equal(fleet.parts_runs, 4);
+    assert_int_equal(acceptance.findings.count, 1);
+    assert_non_null(strstr(acceptance.findings.items[0].text, "the network between them is"));
+    fleet_close(&acceptance);
+}
+
+/* A congestion that the second measurement does not show is not told. */
+static void congestion_that_passes_is_not_told(void **state)
+{
+    (void)state;
+    struct acceptance acceptance = fleet_open(32);
+    struct stage_result result;
+    fleet.share = 0.5;
+    fleet.passing = 3 * SPLIT_RUNS;
+    fleet.splits.size = 2;
+    halve(&acceptance, &result);
+    assert_int_equal(fleet.splits.runs, 2 * 3 * SPLIT_RUNS);
+    assert_string_equal(result.text, "pairs have, of what they have when few exchange: 6 random "
+                                     "halves of 32 hosts: 75%");
+    assert_int_equal(acceptance.findings.count, 0);
+    fleet_close(&acceptance);
+}
+
+/* A pair that has half of its bandwidth has it all, if one end waits half of the time for its core
+ * where all exchange, and not where few do. Where few wait long, nothing is told. */
+static void waits_for_cores_are_no_congestion(void **state)
+{
+    (void)state;
+    static const struct {
+        double share, waited, few_waited;
+        const char *said;
+        int findings;
+        enum stage_state state;
+    } cases[] = {
+        {0.5, 0.5, 0, "3 random halves of 32 hosts: 100%" WITHOUT "50%", 0, STAGE_DONE},
+        {0.5, 0.75, 0.3, "3 random halves of 32 hosts: 100%" WITHOUT "75%", 0, STAGE_DONE},
+        {0.3, 0.25, 0, "6 random halves of 32 hosts: 40%" WITHOUT "25%", 1, STAGE_DONE},
+        {0.6, 0.25, 0.05, "6 random halves of 32 hosts: 76%" WITHOUT "25%", 1, STAGE_DONE},
+        {0.6, 0.05, 0.08, "6 random halves of 32 hosts: 60%", 1, STAGE_DONE},
+        {0.6, 0.25, 0.5, "3 random halves of 32 hosts: 60%" WITHOUT "25%", 0, STAGE_PARTLY},
+        {0.88, 0.09, 0, "3 random halves of 32 hosts: 97%", 0, STAGE_DONE},
+        {0.5, 1, 0, "3 random halves of 32 hosts: 100%" WITHOUT "99%", 0, STAGE_DONE},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct acceptance acceptance = fleet_open(32);
+        struct stage_result result;
+        char text[STAGE_TEXT_MOST];
+        fleet.share = cases[i].share;
+        fleet.waited = cases[i].waited;
+        fleet.few_waited = cases[i].few_waited;
+        fleet.splits.size = 2;
+        halve(&acceptance, &result);
+        snprintf(text, sizeof text, "pairs have, of what they have when few exchange: %s",
+                 cases[i].said);
+        assert_string_equal(result.text, text);
+        assert_int_equal(result.state, cases[i].state);
+        assert_string_equal(result.why, cases[i].state == STAGE_DONE
+                                            ? ""
+                                            : "whether the network is congested: ranks wait for "
+                                              "their cores in 50% of the time where few exchange");
+        assert_int_equal(acceptance.findings.count, cases[i].findings);
+        fleet_close(&acceptance);
+    }
+}
+
+/* Four hosts of 1 GB/s and 10 us, two ranks each: an allreduce of 1 MiB takes 3/2 MiB / (1 GB/s) at
+ * least, an alltoall as long. Twice that, and the latency of 14 or 7 steps, is explained. */
+static void collectives_of_all_are_explained_by_waits(void **state)
+{
+    (void)state;
+    static const struct {
+        double us, waited;
+        int findings;
+        enum status status;
+        const char *says;
+    } cases[] = {{3200, 0, 0, STATUS_OK, ""},
+                 {3300, 0, 2, STATUS_SLOW, "look at what many at once share"},
+                 {3300, 0.1, 2, STATUS_OK, "rank 7 (h3) waited for its core in 10% of the time"},
+                 {6000, 0.4, 2, STATUS_SLOW, "look at what many at once share"},
+                 {6000, 0.5, 2, STATUS_OK, "rank 7 (h3) waited for its core in 50% of the time"}};
+    struct reading readings[24];
+    int count = 0;
+    for (int from = 0; from < 4; from++)
+        for (int to = 0; to < 4; to++)
+            for (int m = 0; from != to && m < 2; m++)
+                readings[count++] = (struct reading){.from = from,
+                                                     .to = to,
+                                                     .metric = m ? METRIC_BOTH : METRIC_LATENCY,
+                                                     .value = m ? 1 : 10};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct fleet_config config = {.hosts = 4, .rails = 1};
+        struct acceptance acceptance = fleet_open(4);
+        struct stage_result result = {.stage = STAGE_ALL};
+        acceptance.fleet = fleet_create(&config, readings, (size_t)count);
+        acceptance.rails.count = 1;
+        fleet.all_us = cases[i].us;
+        fleet.all_waited = cases[i].waited;
+        assert_int_equal(all_run(&acceptance, &result), STATUS_OK);
+        assert_int_equal(acceptance.findings.count, cases[i].findings);
+        for (int f = 0; f < acceptance.findings.count; f++) {
+            assert_int_equal(acceptance.findings.items[f].status, cases[i].status);
+            assert_non_null(strstr(acceptance.findings.items[f].text, cases[i].says));
+        }
+        fleet_close(&acceptance);
+    }
+}
+
+/* Behind switches of 8, 8, 4 and 8 hosts. */
+static void switch_that_is_congested_is_named(void **state)
+{
+    (void)state;
+    char names[4][3], *name[4];
+    int switches[28];
+    struct switch_level level = {.count = 4, .name = name, .switches = switches};
+    for (int s = 0; s < 4; s++) {
+        snprintf(names[s], sizeof names[s], "s%d", s & 3);
+        name[s] = names[s];
+    }
+    for (int h = 0; h < 28; h++)
+        switches[h] = h < 16 ? h / 8 : h < 20 ? 2 : 3;
+    struct acceptance acceptance = fleet_open(28);
+    struct stage_result result;
+    acceptance.leaves = level;
+    fleet.level = &level;
+    fleet.congested = 2;
+    fleet.splits.size = 1;
+    halve(&acceptance, &result);
+    assert_int_equal(fleet.splits.runs, 3 * 3 * SPLIT_RUNS);
+    assert_non_null(strstr(result.text, "3 random halves of 28 hosts: 100%, "));
+    assert_non_null(strstr(result.text, ", 6 halves by switch of 4 switches: "));
+    assert_int_equal(acceptance.findings.count, 1);
+    assert_string_equal(acceptance.findings.items[0].text,
+                        "all: when 12 pairs of hosts behind different switches exchange at once, "
+                        "those behind s2 have 50% of what they have when few exchange (least: "
+                        "80%): the links between this switch and the others are congested");
+    fleet_close(&acceptance);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(pairs_are_compared_with_themselves),
+        cmocka_unit_test(parts_with_a_slow_way_between_them_are_named),
+        cmocka_unit_test(parts_are_tried_twice),
+        cmocka_unit_test(congestion_that_passes_is_not_told),
+        cmocka_unit_test(waits_for_cores_are_no_congestion),
+        cmocka_unit_test(collectives_of_all_are_explained_by_waits),
+        cmocka_unit_test(switch_that_is_congested_is_named),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
