@@ -242,14 +242,15 @@ static void choose_ends(struct isolation *isolation, uint64_t *rails)
             continue;
         bool host = !s->ends_met[0] && end_take(isolation, s->host, s->peer);
         bool peer = !s->ends_met[1] && end_take(isolation, s->peer, s->host);
-        for (struct suspect *same = s; same; same = same->next)
-            if (are_one_pair(same, s)) {
-                bool turned = same->host != s->host;
-                same->ends_met[turned] |= host;
-                same->ends_met[!turned] |= peer;
-                if ((host || peer) && is_confirmed_link(same))
-                    *rails |= UINT64_C(1) << isolation->fleet->series[same->series].rail;
-            }
+        for (struct suspect *same = s; same && (host || peer); same = same->next) {
+            bool turned = same->host != s->host;
+            if (!are_one_pair(same, s))
+                continue;
+            same->ends_met[turned] |= host;
+            same->ends_met[!turned] |= peer;
+            if (is_confirmed_link(same))
+                *rails |= UINT64_C(1) << isolation->fleet->series[same->series].rail;
+        }
     }
 }
 
