@@ -17,9 +17,7 @@
 #define ATTEMPT_SECONDS 5.0 /* for one address to answer and to authenticate */
 #define RETRY_SECONDS   0.1
 #define SIGNAL_SECONDS  1.0 /* from a signal until it leaves: rank 0 may end the run first */
-#define LOOKED_SECONDS  0.1
 #define BELOW_SECONDS   1.0 /* between two heartbeats to the agents below, which note no gaps */
-#define SETTLE_SECONDS  0.1 /* until the thread of the watch has noted what it slept through */
 #define PARTING_SECONDS 1.0 /* for those below to take the last frame */
 
 enum follower_state {
@@ -42,13 +40,8 @@ struct follower {
     int leader;
     struct wire up;
     double heard, heartbeat_at, signaled_at;
-    double beat_at;     /* of the last heartbeat to the agents below */
-    double word_at;     /* clock_seconds() when the last word of rank 0 came; 0: none */
-    double idle_at;     /* clock_seconds() when no word was there for the last time */
-    uint64_t stopped;   /* watch.gap_us when the last word came */
-    double gap;         /* that ended at gap_ended, and is not counted yet */
-    double gap_ended;   /* clock_seconds() */
-    uint64_t gap_began; /* watch.gap_us before it */
+    double beat_at; /* of the last heartbeat to the agents below */
+    struct hearing hearing;
     struct host_gaps gaps;
 };
 
@@ -225,39 +218,14 @@ static void follower_lost_up(struct follower *follower, enum frame_state state)
                                : fail_peer(REASON_PEER_LOST, 0, "rank 0 is lost: %s", why));
 }
 
-/* A word of rank 0 has come. The gap before it counts if this thread had looked for one a moment
- * ago: later, when the thread of the watch has noted whether the process ran. */
+/* A word of rank 0 has come. */
 static void follower_hear(struct follower *follower)
 {
-    double now = clock_seconds(), least = UNHEARD_BEATS * follower->agent.heartbeat;
-    uint64_t stopped = atomic_load(&follower->agent.watch.gap_us);
-    double gap = follower->word_at > 0 ? now - follower->word_at : 0;
-    bool looked = now - follower->idle_at < fmax(LOOKED_SECONDS, follower->agent.heartbeat);
-    if (follower->state == FOLLOWER_PLACED && looked && gap >= fmax(UNHEARD_LEAST, least)) {
-        if (follower->gap <= 0)
-            follower->gap_began = follower->stopped;
-        follower->gap += gap;
-        follower->gap_ended = now;
-    }
-    follower->word_at = now;
-    follower->stopped = stopped;
-    follower->heard = follower->agent.now;
-}
-
-static void gap_count(struct follower *follower)
-{
-    struct run_watch *watch = &follower->agent.watch;
-    struct host_gaps *gaps = &follower->gaps;
-    gaps->stops = atomic_load(&watch->gaps);
-    gaps->stopped_us = atomic_load(&watch->gap_us);
-    if (follower->gap <= 0 || clock_seconds() - follower->gap_ended < SETTLE_SECONDS)
-        return;
-    double ran = follower->gap - (double)(gaps->stopped_us - follower->gap_began) * 1e-6;
-    follower->gap = 0;
-    if (ran < UNHEARD_LEAST)
-        return;
-    gaps->unheard++;
-    gaps->unheard_us += (uint64_t)(ran * 1e6);
+    struct agent *agent = &follower->agent;
+    if (follower->state == FOLLOWER_PLACED)
+        hearing_word(&follower->hearing, clock_seconds(), atomic_load(&agent->watch.gap_us),
+                     agent->heartbeat);
+    follower->heard = agent->now;
 }
 
 static void follower_receive(struct follower *follower)
@@ -338,7 +306,7 @@ static void follower_serve(struct agent *agent, const struct pollfd *set)
     if (follower->up.fd >= 0 && set[1].fd == follower->up.fd && (set[1].revents & ~POLLOUT))
         follower_receive(follower);
     else
-        follower->idle_at = clock_seconds();
+        follower->hearing.idle_at = clock_seconds();
     if (state == CALL_DONE)
         follower_connected(follower);
     else if (state == CALL_FAILED || state == CALL_HOPELESS)
@@ -363,13 +331,21 @@ static const struct agent_ops follower_ops = {
 
 /* ---- its life ---- */
 
+static void gaps_note(struct follower *follower)
+{
+    struct host_gaps *gaps = &follower->gaps;
+    gaps->stops = atomic_load(&follower->agent.watch.gaps);
+    gaps->stopped_us = atomic_load(&follower->agent.watch.gap_us);
+    hearing_count(&follower->hearing, clock_seconds(), gaps->stopped_us, gaps);
+}
+
 static void follower_heartbeat(struct follower *follower)
 {
     struct agent *agent = &follower->agent;
     if (agent->now - follower->heartbeat_at < agent->heartbeat)
         return;
     follower->heartbeat_at = agent->now;
-    gap_count(follower);
+    gaps_note(follower);
     struct bytes bytes = {0};
     gaps_encode(&follower->gaps, &bytes);
     if (follower->state == FOLLOWER_PLACED)

@@ -440,7 +440,8 @@ static void test_lost(void **state)
     }
 }
 
-/* A rank's loss in the source, and its neighbours' copies of it. */
+/* A source changes before its rank and the others read it. In place no source is left that could
+ * tell whose. */
 static void test_source(void **state)
 {
     (void)state;
@@ -455,6 +456,12 @@ static void test_source(void **state)
     assert_int_equal(places.count, 1);
     assert_int_equal(places.of[0].work, WORK_CONTRIBUTE);
     assert_int_equal(places.of[0].rank, 1);
+    bench.logs[1].source_changed = false;
+    bench.graph->problem.in_place = true;
+    places = bench_ask(&bench, false);
+    assert_int_equal(places.count, 4);
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(places.of[i].work, WORK_CONTRIBUTE);
     bench_close(&bench);
 }
 
