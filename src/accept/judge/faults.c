@@ -208,6 +208,15 @@ static struct reason reason_of(const struct merging *m, const struct suspect *wo
     return reason;
 }
 
+static double least_by_chance(const struct merging *m, uint64_t rails)
+{
+    double least = INFINITY;
+    for (int i = 0; i < m->count; i++)
+        if (rails >> series_of(m, m->suspects[i])->rail & 1)
+            least = fmin(least, m->suspects[i]->by_chance);
+    return least;
+}
+
 /* The sender of a link in one direction alone is named first. */
 static void fleet_fault_add(struct merging *m, enum fleet_fault_place place, uint64_t rails,
                             bool all_rails)
@@ -225,6 +234,7 @@ static void fleet_fault_add(struct merging *m, enum fleet_fault_place place, uin
                              .reason = reason_of(m, worst),
                              .confirmed = m->confirmed,
                              .ended_early = !m->isolation->is_done,
+                             .by_chance = least_by_chance(m, rails),
                              .worst = worst};
 }
 
@@ -413,8 +423,8 @@ void fleet_faults_free(struct fleet_faults *faults)
 
 enum health fleet_fault_health(const struct fleet_fault *fault)
 {
-    bool passes =
-        fault->ended_early && fault->worst->tries == 0 && fault->kind != FLEET_FAULT_FAILURE;
+    bool passes = fault->ended_early && !fault->confirmed && fault->kind != FLEET_FAULT_FAILURE &&
+                  fault->by_chance >= 1;
     return passes                                           ? HEALTH_GOOD
            : fault->place == PLACE_HOST && fault->confirmed ? HEALTH_BAD
                                                             : HEALTH_SUSPECT;

@@ -86,15 +86,16 @@ static bool is_asked(const struct isolation *isolation, const struct suspect *su
                                   !explains(isolation, suspect->peer, suspect)));
 }
 
-/* How good a partner a host is for a suspect: of the same switch better than of another one. */
+/* How good a partner a host is for a suspect: of two, the one that has the later of these. */
 enum fitness {
-    FITNESS_NONE,
-    FITNESS_LINKS,      /* links of it are or were suspects, or it was itself and is cleared */
-    FITNESS_NEAR_LINKS, /* likewise */
-    FITNESS_MET,        /* it was only ever good, and has met the suspect */
-    FITNESS_FRESH,      /* and has not */
-    FITNESS_NEAR_MET,
-    FITNESS_NEAR_FRESH,
+    FITNESS_NONE = 0,
+    FITNESS_FREE = 1,   /* it may be one */
+    FITNESS_FRESH = 2,  /* it has not met the suspect */
+    FITNESS_NEAR = 4,   /* it is behind the same switch */
+    FITNESS_GOOD = 8,   /* it was only ever good: no suspect, and no link of it */
+    FITNESS_OTHER = 16, /* the suspect has not been seen with it yet */
+    FITNESS_WAY = 32,   /* the link between them is and was no suspect */
+    FITNESS_BEST = 63,
 };
 
 /* Are both switches known, and not the same? */
@@ -112,31 +113,50 @@ static bool has_way(const struct isolation *isolation, int a, int b)
            !(isolation->crossed[switches[a]] || isolation->crossed[switches[b]]);
 }
 
-static enum fitness fitness_of(const struct isolation *isolation, int host, int suspect)
+static bool link_is_suspect(const struct isolation *isolation, int from, int to)
+{
+    for (const struct suspect *s = isolation->hosts[from].suspects; s; s = s->sibling)
+        if (s->peer == to)
+            return true;
+    return false;
+}
+
+/* Has a reading with this partner shown what the host is suspected of? */
+static bool is_seen_with(const struct isolation *isolation, int host, int partner)
+{
+    for (const struct suspect *s = isolation->hosts[host].suspects; s; s = s->sibling)
+        for (int i = 0; i < s->partner_count && s->peer < 0 && s->state == SUSPECT_OPEN; i++)
+            if (s->partners[i] == partner)
+                return true;
+    return false;
+}
+
+static unsigned fitness_of(const struct isolation *isolation, int host, int suspect)
 {
     const struct isolated_host *hosts = isolation->hosts;
-    bool across = is_across(isolation, host, suspect);
     bool may = !isolation->fleet->config.inferred || has_way(isolation, host, suspect);
+    bool met = hosts[suspect].met && hosts[suspect].met[host];
+    bool way =
+        !link_is_suspect(isolation, host, suspect) && !link_is_suspect(isolation, suspect, host);
     if (host_is_suspected(isolation, host, -1) || !may)
         return FITNESS_NONE;
-    if (hosts[host].suspects || hosts[host].links > 0)
-        return across ? FITNESS_LINKS : FITNESS_NEAR_LINKS;
-    if (hosts[suspect].met && hosts[suspect].met[host])
-        return across ? FITNESS_MET : FITNESS_NEAR_MET;
-    return across ? FITNESS_FRESH : FITNESS_NEAR_FRESH;
+    return FITNESS_FREE | (met ? 0 : FITNESS_FRESH) |
+           (is_across(isolation, host, suspect) ? 0 : FITNESS_NEAR) |
+           (hosts[host].suspects || hosts[host].links > 0 ? 0 : FITNESS_GOOD) |
+           (is_seen_with(isolation, suspect, host) ? 0 : FITNESS_OTHER) | (way ? FITNESS_WAY : 0);
 }
 
 /* The best partner that is free; -1: none. The search begins where the last one ended, so that all
  * good hosts are partners in turn. */
 static int partner_find(struct isolation *isolation, int suspect)
 {
-    enum fitness best = FITNESS_NONE;
+    unsigned best = FITNESS_NONE;
     int partner = -1, hosts = isolation->fleet->config.hosts;
-    for (int i = 0; i < hosts && best < FITNESS_NEAR_FRESH; i++) {
+    for (int i = 0; i < hosts && best < FITNESS_BEST; i++) {
         int host = isolation->order[(isolation->at + i) % hosts];
         if (host == suspect || isolation->hosts[host].busy || !isolation->present[host])
             continue;
-        enum fitness fitness = fitness_of(isolation, host, suspect);
+        unsigned fitness = fitness_of(isolation, host, suspect);
         if (fitness > best) {
             best = fitness;
             partner = host;
@@ -349,8 +369,8 @@ static void suspect_judge(const struct isolation *isolation, struct suspect *sus
         count = noise->count;
     }
     double share = limits_share(beyond, count);
-    double alarms = isolation->slow * binomial_tail(suspect->tries, suspect->hits, share);
-    if (is_seen_enough(suspect) && alarms <= alarms_most / suspect->tries_most)
+    suspect->by_chance = isolation->slow * binomial_tail(suspect->tries, suspect->hits, share);
+    if (is_seen_enough(suspect) && suspect->by_chance <= alarms_most / suspect->tries_most)
         suspect->state = SUSPECT_CONFIRMED;
     else if ((suspect->hits == 0 && good >= suspect->patience) ||
              suspect->tries >= suspect->tries_most)

@@ -434,7 +434,8 @@ struct suspect {
     enum reading_outcome outcome; /* the worst; READING_VALUE: slow */
     int patience;                 /* so many good readings clear it, if there is no bad one */
     int tries_most;               /* so many readings clear it, if they do not confirm it */
-    int tries, hits;              /* readings since, and those beyond the limit */
+    int tries, hits;              /* readings since, and those beyond the limit, */
+    double by_chance;             /* and how many of all suspects noise shows so often, slow ones */
     int partner_count;
     int partners[PARTNERS_MOST];   /* partners with which a reading showed it */
     bool met_alone;                /* a link: it was slow, too, while no other pair was measured, */
@@ -447,8 +448,9 @@ struct suspect {
 
 /* ---- Measures suspects again until each is confirmed or cleared.
  *
- * A suspected host meets a host that was only ever good, another one in each round; a suspected
- * link is measured again. All suspects are measured at once where their pairs are disjoint, so the
+ * A suspected host meets a host that was only ever good, another one in each round. It meets one
+ * of which a link was a suspect before it meets one again that it was slow with. A suspected link
+ * is measured again. All suspects are measured at once where their pairs are disjoint, so the
  * number of rounds depends on how often a suspect must be seen, and not on the size of the fleet.
  * Of the links between different switches, each switch has one at a time, so that what many share
  * at once is not taken for a fault of one of them. Partners behind the same switch come first, and
@@ -554,7 +556,8 @@ struct fleet_fault {
     enum direction direction; /* of the host */
     struct reason reason;     /* the worst; its value is 0 of a failure */
     bool confirmed;   /* seen again; a failure that was not, and what could not be tried, is none */
-    bool ended_early; /* isolation ended before it was tried again */
+    bool ended_early; /* isolation ended before it was tried again, or often enough */
+    double by_chance; /* of its suspects, the least */
     const struct suspect *worst; /* of its suspects: has its outcome, tries and partners */
 };
 
@@ -575,8 +578,8 @@ struct fleet_faults {
 struct fleet_faults *fleet_faults_find(const struct isolation *isolation);
 void fleet_faults_free(struct fleet_faults *faults); /* NULL is allowed */
 
-/* The health of the hosts of its place. Slowness that was not tried again is noise as likely as
- * not, and no failure is. */
+/* The health of the hosts of its place. Slowness that was not tried again, or not seen more often
+ * than noise shows one of the suspects, is noise as likely as not, and no failure is. */
 enum health fleet_fault_health(const struct fleet_fault *fault);
 
 /* ---- Sentences ---- */

@@ -64,6 +64,7 @@ static struct suspect *suspect_take(struct isolation *isolation, int host, int p
                                 .series = series,
                                 .limit = {.excess = INFINITY},
                                 .outcome = outcome,
+                                .by_chance = INFINITY,
                                 .patience = PATIENCE_SLOW,
                                 .tries_most = TRIES_SLOW,
                                 .number = isolation->count++,
