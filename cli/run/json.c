@@ -402,13 +402,15 @@ static json_t *sample_peers(const struct rank_sample *sample, int most)
                                  (json_int_t)stats->sent, "received", (json_int_t)stats->received);
         if (stats->counted)
             json_object_update_new(
-                peer, json_pack("{s:f, s:f, s:I, s:I, s:f, s:o}", "on_the_way_us",
-                                (double)stats->busy * 1e-3, "awaited_us",
-                                (double)stats->starved * 1e-3, "packets",
-                                (json_int_t)stats->packets, "resent", (json_int_t)stats->resent,
-                                "round_trip_us", (double)stats->least_ns * 1e-3, "GBps",
+                peer, json_pack("{s:f, s:f, s:f, s:o}", "on_the_way_us", (double)stats->busy * 1e-3,
+                                "awaited_us", (double)stats->starved * 1e-3, "round_trip_us",
+                                (double)stats->least_ns * 1e-3, "GBps",
                                 stats->busy ? json_real((double)stats->sent / (double)stats->busy)
                                             : json_null()));
+        if (stats->counted || stats->packets > 0)
+            json_object_update_new(peer,
+                                   json_pack("{s:I, s:I}", "packets", (json_int_t)stats->packets,
+                                             "resent", (json_int_t)stats->resent));
         json_array_append_new(peers, peer);
     }
     return peers;

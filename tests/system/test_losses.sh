@@ -27,6 +27,11 @@ share='^#   loss: [0-9.]+ % of the packets'
 measure
 check_json "$hosts_json" '[l for l in d["results"][0]["losses"] if l["kind"] != "all"] == []' 'd["results"][0]["delays"] == []'
 
+# Each short message and each token of the start barrier is a packet.
+meet "1 2" sendrecv -a uni -x tcp -b 8 -e 8 -w 1 -c 0 -n 60 -v
+check_json "$hosts_json" '[(p["peer"], p["resent"] < 10) for p in d["results"][0]["samples"][0]["peers"]] == [(1, True)]' \
+    'd["results"][0]["samples"][0]["peers"][0]["packets"] >= 100' '"awaited_us" not in d["results"][0]["samples"][0]["peers"][0]'
+
 lose 2 "ip daddr 10.77.0.4" ingress
 measure
 nft delete table netdev lossy

@@ -177,7 +177,8 @@ struct sending_lanes {
 struct link_stats {
     int count;
     struct peer_stats *peers;
-    struct wait_stats *before; /* of each peer and lane: of the sending channel, and of the other */
+    struct wait_stats *before; /* of each peer and lane: of the sending channel, and of the other;
+                                  then of the start barrier's own lanes, in the order of sending */
     int sending_count;
     struct sending_lanes *sending; /* on which packets may be lost: the collective's lanes to each
                                       peer, then the start barrier's where it has its own */

@@ -42,8 +42,9 @@ void link_stats_create(const struct test_case *test_case, const struct runner *r
             .peer = r, .lanes = lanes, .counted = use->shortest * element >= WAIT_STATS_LEAST};
         channels += 2 * (size_t)lanes;
     }
-    stats->before = new_array(channels, sizeof *stats->before);
     sending_gather(stats, runner->start_barrier.schedule);
+    channels += (size_t)(stats->sending_count - stats->count);
+    stats->before = new_array(channels, sizeof *stats->before);
 }
 
 void link_stats_free(struct link_stats *stats)
@@ -108,6 +109,29 @@ void link_stats_resent(const struct link_stats *stats, struct links *links, uint
     }
 }
 
+static void packets_count(struct peer_stats *peer, const struct wait_stats *now,
+                          const struct wait_stats *before)
+{
+    peer->packets += packets_since(now->packets, before->packets);
+    peer->resent += resent_since(now->resent, before->resent);
+}
+
+/* The packets of the start barrier's own lanes, to peers of the collective. */
+static void start_count(struct link_stats *stats, struct links *links, struct wait_stats *before,
+                        int sign)
+{
+    for (int i = stats->count; i < stats->sending_count; i++, before++) {
+        const struct sending_lanes *sending = &stats->sending[i];
+        struct wait_stats now;
+        channel_read(links, sending->peer, sending->first, true, &now);
+        for (int p = 0; p < stats->count && sign > 0; p++)
+            if (stats->peers[p].peer == sending->peer)
+                packets_count(&stats->peers[p], &now, before);
+        if (sign < 0)
+            *before = now;
+    }
+}
+
 void link_stats_count(struct link_stats *stats, struct links *links, int sign)
 {
     if (!stats)
@@ -126,11 +150,11 @@ void link_stats_count(struct link_stats *stats, struct links *links, int sign)
                 continue;
             }
             peer->busy = longer(peer->busy, out.busy - before[0].busy);
-            peer->packets += packets_since(out.packets, before[0].packets);
-            peer->resent += resent_since(out.resent, before[0].resent);
+            packets_count(peer, &out, &before[0]);
             if (out.least_ns > 0 && (peer->least_ns == 0 || out.least_ns < peer->least_ns))
                 peer->least_ns = out.least_ns;
             peer->starved = longer(peer->starved, in.starved - before[1].starved);
         }
     }
+    start_count(stats, links, before, sign);
 }

@@ -333,7 +333,7 @@ struct peer_stats {
     bool counted;            /* the times count: the transport has them, no message is too short */
     uint64_t starved;        /* waiting for bytes from the peer */
     uint64_t busy;           /* bytes to the peer were on their way */
-    uint64_t packets;        /* with data, to the peer; 0: not known, */
+    uint64_t packets;        /* with data, to the peer, the start barrier's too; 0: not known, */
     uint64_t resent;         /* and of them, those that were sent again */
     uint64_t least_ns;       /* the shortest round trip to the peer; 0: not known */
 };
