@@ -136,6 +136,23 @@ static bool has_all_rails(const struct merging *m)
     return true;
 }
 
+/* Does a link lose packets from one host to another, by the mean of what made it a suspect and what
+ * was measured again, although it was good again? */
+static bool loses_at_times(const struct merging *m, const struct suspect *worst, int from, int to)
+{
+    int series = worst->series;
+    const struct suspect *s = suspect_find(m->isolation, from, to, series, false);
+    if (m->complaint != COMPLAINT_LOSS || !s || s->state != SUSPECT_CLEARED)
+        return false;
+    double first = fleet_link_value(m->fleet, series, from, to, s->excess);
+    const struct reading mean = {.from = from,
+                                 .to = to,
+                                 .rail = series_of(m, s)->rail,
+                                 .metric = METRIC_LOSS,
+                                 .value = (first + s->sum) / (1 + s->tries)};
+    return fleet_excess(m->fleet, &mean) - series_of(m, s)->levels.median > height_of(m, worst) / 2;
+}
+
 /* The direction of the host that the suspects of some rails share. */
 static enum direction direction_of(const struct merging *m, uint64_t rails)
 {
@@ -150,6 +167,10 @@ static enum direction direction_of(const struct merging *m, uint64_t rails)
         bool forth = m->suspects[i]->host == m->host; /* of a link: it sends */
         if (rails >> s->rail & 1)
             faulty[forth ? s->direction : 1 - s->direction] = true;
+    }
+    if (m->peer >= 0) {
+        faulty[DIRECTION_SEND] |= loses_at_times(m, worst, m->host, m->peer);
+        faulty[DIRECTION_RECEIVE] |= loses_at_times(m, worst, m->peer, m->host);
     }
     for (int d = 0; d < DIRECTIONS && m->peer < 0; d++)
         for (int r = 0; r < m->fleet->config.rails; r++)
@@ -298,13 +319,28 @@ static void gather_passing_failure(struct merging *m)
     gather_from(m, m->peer, m->host, SUSPECT_CLEARED);
 }
 
+/* Is the host slow itself on a rail of the suspects, in a latency or a bandwidth? Cores that are
+ * busy show in the one with all partners, and in the other with some. */
+static bool is_slow_end(const struct merging *m, int host)
+{
+    uint64_t rails = rails_of(m);
+    for (const struct suspect *s = m->isolation->hosts[host].suspects; s; s = s->sibling) {
+        enum complaint complaint = suspect_complaint(m->isolation, s);
+        if (s->peer < 0 && s->state == SUSPECT_CONFIRMED && (rails >> series_of(m, s)->rail & 1) &&
+            (complaint == COMPLAINT_BANDWIDTH || complaint == COMPLAINT_LATENCY))
+            return true;
+    }
+    return false;
+}
+
 static void link_merge(struct merging *m)
 {
+    bool slow = m->complaint == COMPLAINT_BANDWIDTH || m->complaint == COMPLAINT_LATENCY;
     if (end_is(m, m->host, SUSPECT_CONFIRMED) || end_is(m, m->peer, SUSPECT_CONFIRMED))
         return; /* it explains the link */
     gather(m);
     gather_passing_failure(m);
-    if (m->count == 0)
+    if (m->count == 0 || (slow && (is_slow_end(m, m->host) || is_slow_end(m, m->peer))))
         return;
     if (!m->confirmed && m->complaint != COMPLAINT_FAILURE) {
         m->found->untried++;

@@ -99,6 +99,10 @@ void suspect_keep_partner(struct suspect *suspect, const struct reading *reading
 /* Both ends of a failed reading and the link between them become suspects. */
 void suspect_failure(struct isolation *isolation, const struct reading *reading);
 
+/* The link of a reading with a value that is beyond its limit becomes a suspect, unless an end is
+ * one. */
+void suspect_link(struct isolation *isolation, const struct reading *reading);
+
 /* A host that is slow in a reading, although its level is good, becomes a suspect, or is one
  * again. */
 void suspect_again(struct isolation *isolation, int host, int series, struct excess_limit limit,

@@ -386,6 +386,7 @@ static void suspect_try(const struct isolation *isolation, struct suspect *suspe
     bool hit = fleet_excess(isolation->fleet, reading) > suspect->limit.excess;
     suspect->tries++;
     suspect->hits += hit;
+    suspect->sum += outcome == READING_VALUE ? reading->value : 0;
     if (outcome > suspect->outcome)
         suspect->outcome = outcome;
     if (hit)
@@ -432,11 +433,23 @@ static bool host_try(struct isolation *isolation, int host, int partner, int ser
            suspects_try(isolation, host, -1, series, reading);
 }
 
+/* A link that is suspected of losses in one direction, and now loses packets in the other. */
+static void way_back_suspect(struct isolation *isolation, const struct reading *reading)
+{
+    int from = reading->from, to = reading->to, series = fleet_from(isolation->fleet, reading);
+    const struct suspect *forth = suspect_find(isolation, to, from, series, false);
+    if (reading->metric == METRIC_LOSS && reading_outcome(reading) == READING_VALUE && forth &&
+        forth->state != SUSPECT_CLEARED)
+        suspect_link(isolation, reading);
+}
+
 static bool link_try(struct isolation *isolation, const struct reading *reading)
 {
     int from = reading->from, to = reading->to, series = fleet_from(isolation->fleet, reading);
     bool back = reading_outcome(reading) != READING_VALUE || reading->metric == METRIC_LATENCY;
     bool tried = suspects_try(isolation, from, to, series, reading);
+    if (!tried)
+        way_back_suspect(isolation, reading);
     return (back && suspects_try(isolation, to, from, series, reading)) || tried;
 }
 

@@ -435,6 +435,7 @@ struct suspect {
     int patience;                 /* so many good readings clear it, if there is no bad one */
     int tries_most;               /* so many readings clear it, if they do not confirm it */
     int tries, hits;              /* readings since, and those beyond the limit, */
+    double sum;                   /* of their values, */
     double by_chance;             /* and how many of all suspects noise shows so often, slow ones */
     int partner_count;
     int partners[PARTNERS_MOST];   /* partners with which a reading showed it */
@@ -530,7 +531,10 @@ void isolation_add(struct isolation *isolation, const struct reading *readings, 
  * at most half of its own limit. Where a bandwidth is slow alone, what is measured in both
  * directions at once is slow too and says no more; where only that is slow, and both ways, the
  * fault is one of both directions at once. Failures but wrong data have no direction, since
- * both ends of a job fail. Lost packets make a host or a link slow, so they are told alone.
+ * both ends of a job fail. Lost packets make a host or a link slow, so they are told alone; and a
+ * slow host makes its links slow, be it by its latency. A link of which one direction loses packets
+ * for sure loses them in the other, too, if the mean of all its readings there is nearer to that
+ * than to the fleet: few packets are lost now, and none then.
  * ---- */
 
 /* In order of severity. A failure is as severe as its outcome: wrong data outranks a loss. */

@@ -278,20 +278,23 @@ static void suspect_failures(struct isolation *isolation, const struct reading *
 
 /* ---- links ---- */
 
-static void suspect_links(struct isolation *isolation, const struct reading *readings, size_t count)
+void suspect_link(struct isolation *isolation, const struct reading *reading)
 {
     const struct fleet *fleet = isolation->fleet;
-    for (size_t i = 0; i < count; i++) {
-        const struct reading *r = &readings[i];
-        if (!fleet_has(fleet, r) || reading_outcome(r) != READING_VALUE)
-            continue;
-        int from = fleet_from(fleet, r);
-        double excess = fleet_excess(fleet, r);
-        struct excess_limit limit = limits_reading(isolation->limits, r);
-        if (excess > limit.excess && !host_is_suspected(isolation, r->from, from) &&
-            !host_is_suspected(isolation, r->to, fleet_to(fleet, r)))
-            take_slow(isolation, r->from, r->to, from, limit, excess);
-    }
+    int from = fleet_from(fleet, reading);
+    double excess = fleet_excess(fleet, reading);
+    struct excess_limit limit = limits_reading(isolation->limits, reading);
+    if (excess > limit.excess && !host_is_suspected(isolation, reading->from, from) &&
+        !host_is_suspected(isolation, reading->to, fleet_to(fleet, reading)))
+        take_slow(isolation, reading->from, reading->to, from, limit, excess);
+}
+
+static void suspect_links(struct isolation *isolation, const struct reading *readings, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (fleet_has(isolation->fleet, &readings[i]) &&
+            reading_outcome(&readings[i]) == READING_VALUE)
+            suspect_link(isolation, &readings[i]);
 }
 
 /* The series of a link's receiver. */

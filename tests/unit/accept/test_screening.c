@@ -123,6 +123,27 @@ static void test_places(void **state)
     }
 }
 
+/* A host with a high latency, and a slow link of it: the host is told. A link that has no such end
+ * is told, too. */
+static void test_link_of_a_slow_host(void **state)
+{
+    (void)state;
+    for (int own = 0; own < 2; own++) {
+        struct simulated f;
+        fleet_quiet(&f, 8, 1);
+        f.bias[3][2] = 2; /* its latency */
+        make_fault(&f, (struct seeded){
+                           .kind = SEEDED_LINK, .host = own ? 3 : 5, .factor = 0.5, .peer = 6});
+        struct screened s = screen(&f);
+        const struct fleet_fault *last = &s.found->items[s.found->count - 1];
+        assert_int_equal(s.found->count, own ? 1 : 2);
+        assert_int_equal(last->kind, FLEET_FAULT_LATENCY);
+        assert_int_equal(last->host, 3);
+        screened_free(&s);
+        simulated_free(&f);
+    }
+}
+
 /* Partners meet a suspect on the rail of its faulty NIC, or on all of a faulty host. */
 static void test_rails_of_suspects(void **state)
 {
@@ -368,6 +389,44 @@ static void test_end_of_time(void **state)
         assert_int_equal(s.found->items[0].worst->tries, s.rounds);
         assert_false(s.found->items[0].confirmed);
         assert_int_equal(screened_health(&s, 1), slow ? HEALTH_SUSPECT : HEALTH_GOOD);
+        screened_free(&s);
+        simulated_free(&f);
+    }
+}
+
+/* A link loses packets in the direction in which it is measured to, and in the other if it lost
+ * many there before (6%, not 0.3%), or does so while it is measured again. */
+static void test_ways_of_losses(void **state)
+{
+    (void)state;
+    static const struct {
+        double back; /* % that n1 had sent again to n0 */
+        enum seeded_kind kind;
+        const char *sentence;
+    } cases[] = {
+        {0.3, SEEDED_LOSSY_WAY, "link n0-n1: loses packets from n0 to n1: "},
+        {6, SEEDED_LOSSY_WAY, "link n0-n1: loses packets: "},
+        {0, SEEDED_LOSSY_LINK, "link n0-n1: loses packets: "},
+    };
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        struct simulated f;
+        fleet_quiet(&f, 6, 1);
+        pairs_measure(&f);
+        for (size_t i = 0; i < f.count; i++) {
+            struct reading *r = &f.readings[i];
+            if (r->metric == METRIC_LOSS && r->from + r->to == 1)
+                r->value = r->from == 0 ? 4 : cases[c].back;
+        }
+        make_fault(&f, (struct seeded){
+                           .kind = cases[c].kind, .host = 0, .factor = 0.9, .lost = 4, .peer = 1});
+        struct screened s = pairs_isolate(&f);
+        char said[512];
+        struct text text = text_in(said, sizeof said);
+        const struct fleet_names of = {.hosts = names};
+        assert_int_equal(s.found->count, 1);
+        fleet_fault_put(&s.found->items[0], &of, &text);
+        said[strlen(cases[c].sentence)] = '\0';
+        assert_string_equal(said, cases[c].sentence);
         screened_free(&s);
         simulated_free(&f);
     }
@@ -712,16 +771,28 @@ static void test_all_failing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_places),           cmocka_unit_test(test_two),
-        cmocka_unit_test(test_loss_of_a_rail),   cmocka_unit_test(test_slow_at_last),
-        cmocka_unit_test(test_end_of_time),      cmocka_unit_test(test_rails_of_suspects),
-        cmocka_unit_test(test_small_fleets),     cmocka_unit_test(test_once),
-        cmocka_unit_test(test_slow_and_failing), cmocka_unit_test(test_host_that_leaves),
-        cmocka_unit_test(test_switches),         cmocka_unit_test(test_references),
-        cmocka_unit_test(test_earlier),          cmocka_unit_test(test_bad_readings),
-        cmocka_unit_test(test_sensitivity),      cmocka_unit_test(test_sensitivity_of_packets),
-        cmocka_unit_test(test_two_modes),        cmocka_unit_test(test_slowest),
-        cmocka_unit_test(test_near_partners),    cmocka_unit_test(test_alone_on_switch),
+        cmocka_unit_test(test_places),
+        cmocka_unit_test(test_two),
+        cmocka_unit_test(test_loss_of_a_rail),
+        cmocka_unit_test(test_slow_at_last),
+        cmocka_unit_test(test_end_of_time),
+        cmocka_unit_test(test_rails_of_suspects),
+        cmocka_unit_test(test_link_of_a_slow_host),
+        cmocka_unit_test(test_ways_of_losses),
+        cmocka_unit_test(test_small_fleets),
+        cmocka_unit_test(test_once),
+        cmocka_unit_test(test_slow_and_failing),
+        cmocka_unit_test(test_host_that_leaves),
+        cmocka_unit_test(test_switches),
+        cmocka_unit_test(test_references),
+        cmocka_unit_test(test_earlier),
+        cmocka_unit_test(test_bad_readings),
+        cmocka_unit_test(test_sensitivity),
+        cmocka_unit_test(test_sensitivity_of_packets),
+        cmocka_unit_test(test_two_modes),
+        cmocka_unit_test(test_slowest),
+        cmocka_unit_test(test_near_partners),
+        cmocka_unit_test(test_alone_on_switch),
         cmocka_unit_test(test_all_failing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
