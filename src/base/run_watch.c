@@ -76,27 +76,27 @@ uint64_t run_watch_gaps_within(struct run_watch *watch, uint64_t begin, uint64_t
 }
 
 /* Source: Documentation/scheduler/sched-stats.rst of Linux: ns on the core, ns waiting, turns. */
-int64_t core_waits_ns(const struct core_waits *waits)
+int64_t wait_meter_ns(const struct wait_meter *meter)
 {
     char text[80];
-    ssize_t length = waits->known ? pread(waits->file, text, sizeof text - 1, 0) : -1;
+    ssize_t length = meter->known ? pread(meter->file, text, sizeof text - 1, 0) : -1;
     uint64_t ran, waited;
     text[length > 0 ? length : 0] = '\0';
     bool told = sscanf(text, "%" SCNu64 " %" SCNu64, &ran, &waited) == 2 && ran > 0;
     return told ? (int64_t)waited : -1;
 }
 
-void core_waits_open(struct core_waits *waits)
+void wait_meter_open(struct wait_meter *meter)
 {
-    waits->file = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
-    waits->known = waits->file >= 0;
-    if (core_waits_ns(waits) < 0)
-        core_waits_close(waits);
+    meter->file = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
+    meter->known = meter->file >= 0;
+    if (wait_meter_ns(meter) < 0)
+        wait_meter_close(meter);
 }
 
-void core_waits_close(struct core_waits *waits)
+void wait_meter_close(struct wait_meter *meter)
 {
-    if (waits->known)
-        close(waits->file);
-    waits->known = false;
+    if (meter->known)
+        close(meter->file);
+    meter->known = false;
 }

@@ -45,16 +45,16 @@ uint64_t run_watch_gaps_within(struct run_watch *watch, uint64_t begin, uint64_t
 /* ---- How long a thread waits for its core. ---- */
 
 /* All zero: it was not opened, or the kernel does not tell. */
-struct core_waits {
+struct wait_meter {
     bool known;
     int file;
 };
 
-void core_waits_open(struct core_waits *waits); /* of the calling thread */
-void core_waits_close(struct core_waits *waits);
+void wait_meter_open(struct wait_meter *meter); /* of the calling thread */
+void wait_meter_close(struct wait_meter *meter);
 
 /* ns since the thread began in which it could run and others had its core; -1: not known. It takes
  * about a microsecond. */
-int64_t core_waits_ns(const struct core_waits *waits);
+int64_t wait_meter_ns(const struct wait_meter *meter);
 
 #endif

@@ -660,7 +660,7 @@ struct runner {
     uint64_t arrived;         /* as in struct idle_report, at the last check; 0: not known */
     struct awaited awaited;   /* what this iteration has waited for longest */
     struct run_watch run_watch;   /* of this rank, if the job watches */
-    struct core_waits core_waits; /* likewise */
+    struct wait_meter wait_meter; /* likewise */
     uint64_t lasted;              /* the iteration before this, ns */
     bool rested;                  /* it has left its core to others since its last turn */
     int64_t turns, useful_turns;  /* of the present one: all, and those in which bytes moved */

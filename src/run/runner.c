@@ -356,14 +356,14 @@ enum status runner_iterate(struct runner *runner, struct execution *execution, u
     bool follows = runner->job->start != START_BARRIER && runner->job->injection_count == 0;
     uint64_t begun = follows ? *released : clock_ns();
     runner->awaited = (struct awaited){.peer = -1};
-    int64_t waited = runner->lasted < LOOK_LEAST_NS ? -1 : core_waits_ns(&runner->core_waits);
+    int64_t waited = runner->lasted < LOOK_LEAST_NS ? -1 : wait_meter_ns(&runner->wait_meter);
     runner->turns = runner->useful_turns = 0;
     runner->rested = false;
     if (status == STATUS_OK)
         status = runner_run(runner, execution);
     uint64_t ended = clock_ns();
     if (waited >= 0)
-        waited = core_waits_ns(&runner->core_waits) - waited;
+        waited = wait_meter_ns(&runner->wait_meter) - waited;
     if (waited > 0 && runner->turns > 0)
         waited = (int64_t)((double)waited * (double)runner->useful_turns / (double)runner->turns);
     profile_close(profile);

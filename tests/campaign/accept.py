@@ -222,6 +222,7 @@ def do(given, number, fleet):
         left = judge.leftovers_at_last(job, fleet.hosts, LEFT_SLACK)
         document = job.document()
         if given.keep and job.json.exists():
+            given.keep.mkdir(parents=True, exist_ok=True)
             shutil.copy(job.json, given.keep / f"accept-{number}.json")
         evidence = findings.Evidence(document, draw.order, {process.host: process.text(1) for process in job.processes})
         result = scores.judged(draw.faults, document, evidence, took, left, BUDGET)

@@ -446,6 +446,11 @@ struct fleet *fleet_create(const struct fleet_config *config, const struct readi
         .slow = arena_new(memory, classes * hosts * DIRECTIONS, sizeof *fleet->slow),
         .partners = arena_new(memory, classes * hosts * DIRECTIONS, sizeof *fleet->partners),
         .scratch = arena_new(memory, 2 * count + hosts, sizeof *fleet->scratch)};
+    if (config->switches) {
+        int *switches = arena_new(memory, hosts, sizeof *switches);
+        memcpy(switches, config->switches, hosts * sizeof *switches);
+        fleet->config.switches = switches;
+    }
     for (int s = 0; s < fleet->series_count; s++) {
         fleet->series[s].metric = (enum metric)(s / DIRECTIONS / config->rails);
         fleet->series[s].rail = s / DIRECTIONS % config->rails;

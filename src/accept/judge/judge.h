@@ -166,8 +166,8 @@ struct fleet {
     double *scratch;             /* as many as the cells have numbers */
 };
 
-/* Learns a fleet from its readings, which it does not keep. Readings with numbers out of range
- * are left out. What `config` points to must stay until fleet_free(). */
+/* Learns a fleet from its readings, and keeps neither them nor what `config` points to. Readings
+ * with numbers out of range are left out. */
 struct fleet *fleet_create(const struct fleet_config *config, const struct reading *readings,
                            size_t count);
 void fleet_free(struct fleet *fleet); /* NULL is allowed */

@@ -143,7 +143,7 @@ static void session_close(struct session *session, bool whole)
 {
     bool rests = device_group_stop(&session->runner.devices);
     run_watch_stop(&session->runner.run_watch);
-    core_waits_close(&session->runner.core_waits);
+    wait_meter_close(&session->runner.wait_meter);
     if (session->runner.vendor) /* it aborts what still runs */
         session->runner.vendor->close(session->runner.vendor_session);
     if (session->watch.state != WATCH_LOST && rests) /* else a driver or a GPU may use them */

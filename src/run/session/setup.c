@@ -746,6 +746,6 @@ enum status session_set_up(struct session *session)
         run_watch_start(&session->runner.run_watch, OUTLIER_LEAST * 1e-9 / 2,
                         OUTLIER_LEAST * 1e-9 / 2);
     if (job->watches)
-        core_waits_open(&session->runner.core_waits);
+        wait_meter_open(&session->runner.wait_meter);
     return session_connected(session);
 }

@@ -135,20 +135,20 @@ static void a_thread_knows_how_long_others_had_its_core(void **state)
             _exit(0);
         }
     }
-    struct core_waits waits = {.known = false};
-    assert_int_equal(core_waits_ns(&waits), -1);
-    core_waits_open(&waits);
+    struct wait_meter waits = {.known = false};
+    assert_int_equal(wait_meter_ns(&waits), -1);
+    wait_meter_open(&waits);
     if (!waits.known)
         skip(); /* the kernel counts no waits */
-    int64_t before = core_waits_ns(&waits);
+    int64_t before = wait_meter_ns(&waits);
     sleep_ms(100);
     uint64_t began = clock_ns();
-    assert_in_range(core_waits_ns(&waits) - before, 0, 50 * MS); /* a sleep is no wait */
+    assert_in_range(wait_meter_ns(&waits) - before, 0, 50 * MS); /* a sleep is no wait */
     compute(ns);
-    uint64_t waited = (uint64_t)(core_waits_ns(&waits) - before), elapsed = clock_ns() - began;
+    uint64_t waited = (uint64_t)(wait_meter_ns(&waits) - before), elapsed = clock_ns() - began;
     assert_in_range(waited, elapsed / 3, elapsed + 50 * MS);
-    core_waits_close(&waits);
-    assert_int_equal(core_waits_ns(&waits), -1);
+    wait_meter_close(&waits);
+    assert_int_equal(wait_meter_ns(&waits), -1);
     for (int i = 0; i < 2; i++)
         assert_int_equal(waitpid(others[i], NULL, 0), others[i]);
 }
