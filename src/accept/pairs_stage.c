@@ -280,8 +280,12 @@ static bool wrong_data_take(const struct pair_job *run)
     return found[0] || found[1];
 }
 
+struct sent_packets {
+    double all, again;
+};
+
 /* Adds what a rank sent in one line of results. */
-static void packets_add(const json_t *line, int rank, double *packets, double *resent)
+static void packets_add(const json_t *line, int rank, struct sent_packets *sent)
 {
     size_t s, p;
     const json_t *sample, *peer, *peers = NULL;
@@ -292,27 +296,36 @@ static void packets_add(const json_t *line, int rank, double *packets, double *r
     }
     json_array_foreach(peers, p, peer)
     {
-        *packets += line_number(peer, "packets");
-        *resent += line_number(peer, "resent");
+        sent->all += line_number(peer, "packets");
+        sent->again += line_number(peer, "resent");
     }
 }
 
-/* The packets that a rank of a job with -v sent again, in % of those that it sent, 0 of fewer than
- * LOST_LEAST, since TCP also sends some again that were late; NAN: its transport counts none. A
- * loss that few iterations meet leaves their median as it was. */
-static double lost_packets(const json_t *document, int rank, double *sent)
+/* %, 0 of fewer than LOST_LEAST, since TCP also sends some again that were late; NAN: none was
+ * sent. */
+static double lost_share(const struct sent_packets *sent)
 {
-    double packets = 0, resent = 0;
+    if (sent->all <= 0)
+        return NAN;
+    return sent->again < LOST_LEAST ? 0 : 100 * fmin(sent->again / sent->all, 1);
+}
+
+/* The packets that a rank of a job with -v sent again, in % of all that it sent, or of those of
+ * long messages, where that is more: the many short ones may get through. NAN: its transport counts
+ * none. A loss that few iterations meet leaves their median as it was. */
+static double lost_packets(const json_t *document, int rank, double *packets)
+{
+    struct sent_packets all = {0}, large = {0};
     size_t index;
     const json_t *line;
     json_array_foreach(json_object_get(document, "results"), index, line)
     {
-        packets_add(line, rank, &packets, &resent);
+        packets_add(line, rank, &all);
+        if (line_number(line, "bytes") > LATENCY_BYTES)
+            packets_add(line, rank, &large);
     }
-    *sent = packets;
-    if (packets <= 0)
-        return NAN;
-    return resent < LOST_LEAST ? 0 : 100 * fmin(resent / packets, 1);
+    *packets = large.all > 0 ? large.all : all.all;
+    return fmax(lost_share(&all), lost_share(&large));
 }
 
 /* In both directions in which a job moves data. */

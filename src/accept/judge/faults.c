@@ -136,20 +136,20 @@ static bool has_all_rails(const struct merging *m)
     return true;
 }
 
-/* Does a link lose packets from one host to another, by the mean of what made it a suspect and what
- * was measured again, although it was good again? */
+/* Does a link lose packets from one host to another, although that is not confirmed? So it does by
+ * the mean of the reading that made it a suspect and of those that were measured again. */
 static bool loses_at_times(const struct merging *m, const struct suspect *worst, int from, int to)
 {
     int series = worst->series;
     const struct suspect *s = suspect_find(m->isolation, from, to, series, false);
-    if (m->complaint != COMPLAINT_LOSS || !s || s->state != SUSPECT_CLEARED)
+    if (m->complaint != COMPLAINT_LOSS || !s)
         return false;
     double first = fleet_link_value(m->fleet, series, from, to, s->excess);
     const struct reading mean = {.from = from,
                                  .to = to,
                                  .rail = series_of(m, s)->rail,
                                  .metric = METRIC_LOSS,
-                                 .value = (first + s->sum) / (1 + s->tries)};
+                                 .value = (first + s->sum) / (1 + s->values)};
     return fleet_excess(m->fleet, &mean) - series_of(m, s)->levels.median > height_of(m, worst) / 2;
 }
 
@@ -319,28 +319,42 @@ static void gather_passing_failure(struct merging *m)
     gather_from(m, m->peer, m->host, SUSPECT_CLEARED);
 }
 
-/* Is the host slow itself on a rail of the suspects, in a latency or a bandwidth? Cores that are
- * busy show in the one with all partners, and in the other with some. */
-static bool is_slow_end(const struct merging *m, int host)
+/* Is an end of a link slow itself on a suspect's rail, in a latency or a bandwidth, and as far from
+ * the fleet? Cores that are busy show in the one with all partners, and in the other with some. */
+static bool is_slow_by_end(const struct merging *m, const struct suspect *link)
 {
-    uint64_t rails = rails_of(m);
-    for (const struct suspect *s = m->isolation->hosts[host].suspects; s; s = s->sibling) {
-        enum complaint complaint = suspect_complaint(m->isolation, s);
-        if (s->peer < 0 && s->state == SUSPECT_CONFIRMED && (rails >> series_of(m, s)->rail & 1) &&
-            (complaint == COMPLAINT_BANDWIDTH || complaint == COMPLAINT_LATENCY))
-            return true;
-    }
+    const int ends[] = {m->host, m->peer};
+    for (int e = 0; e < 2; e++)
+        for (const struct suspect *s = m->isolation->hosts[ends[e]].suspects; s; s = s->sibling) {
+            enum complaint complaint = suspect_complaint(m->isolation, s);
+            bool slow = complaint == COMPLAINT_BANDWIDTH || complaint == COMPLAINT_LATENCY;
+            if (s->peer < 0 && s->state == SUSPECT_CONFIRMED && slow &&
+                series_of(m, s)->rail == series_of(m, link)->rail &&
+                height_of(m, s) >= height_of(m, link))
+                return true;
+        }
     return false;
+}
+
+static void ends_explain(struct merging *m)
+{
+    int kept = 0;
+    if (m->complaint != COMPLAINT_BANDWIDTH && m->complaint != COMPLAINT_LATENCY)
+        return;
+    for (int i = 0; i < m->count; i++)
+        if (!is_slow_by_end(m, m->suspects[i]))
+            m->suspects[kept++] = m->suspects[i];
+    m->count = kept;
 }
 
 static void link_merge(struct merging *m)
 {
-    bool slow = m->complaint == COMPLAINT_BANDWIDTH || m->complaint == COMPLAINT_LATENCY;
     if (end_is(m, m->host, SUSPECT_CONFIRMED) || end_is(m, m->peer, SUSPECT_CONFIRMED))
         return; /* it explains the link */
     gather(m);
     gather_passing_failure(m);
-    if (m->count == 0 || (slow && (is_slow_end(m, m->host) || is_slow_end(m, m->peer))))
+    ends_explain(m);
+    if (m->count == 0)
         return;
     if (!m->confirmed && m->complaint != COMPLAINT_FAILURE) {
         m->found->untried++;
@@ -459,8 +473,10 @@ void fleet_faults_free(struct fleet_faults *faults)
 
 enum health fleet_fault_health(const struct fleet_fault *fault)
 {
-    bool passes = fault->ended_early && !fault->confirmed && fault->kind != FLEET_FAULT_FAILURE &&
-                  fault->by_chance >= 1;
+    const struct suspect *worst = fault->worst;
+    bool noise = worst->tries == 0 || (worst->hits < worst->tries && fault->by_chance >= 1);
+    bool passes =
+        fault->ended_early && !fault->confirmed && noise && fault->kind != FLEET_FAULT_FAILURE;
     return passes                                           ? HEALTH_GOOD
            : fault->place == PLACE_HOST && fault->confirmed ? HEALTH_BAD
                                                             : HEALTH_SUSPECT;

@@ -385,7 +385,7 @@ static void levels_settle(struct fleet *fleet, const struct reading *readings, s
  * cell lie around its level as noise makes them, and the median of k readings with the deviation d
  * has the deviation 1.2533 * d / sqrt(k). The many readings give a better estimate than the few
  * levels of a small fleet. The reading that is the level itself says nothing, and is left out; so
- * are cells of two readings, where one faulty host of 3 would decide.
+ * are cells of two readings, where one faulty host of 3 would decide. NAN: no reading is left.
  */
 static double cells_noise(struct fleet *fleet, int series, bool slow)
 {
@@ -402,16 +402,19 @@ static double cells_noise(struct fleet *fleet, int series, bool slow)
                 fleet->scratch[count++] = fabs(excess[i] - fleet->level[c]);
     }
     if (count == 0)
-        return 0;
+        return NAN;
     double each = (double)count / (double)cells + 1; /* readings of a cell, about */
     return MEDIAN_ERROR * NORMAL_MAD * median_of(fleet->scratch, count) / sqrt(each);
 }
 
-/* Two good hosts of four have too few readings with each other: then the noise of the slow ones. */
+/* Two good hosts of four have too few readings with each other: then the noise of the slow ones. It
+ * is none of good ones that lost no packet. */
 static double levels_noise(struct fleet *fleet, int series)
 {
     double noise = cells_noise(fleet, series, false);
-    return noise > 0 ? noise : cells_noise(fleet, series, true);
+    if (isnan(noise))
+        noise = cells_noise(fleet, series, true);
+    return isnan(noise) ? 0 : noise;
 }
 
 static void spreads_find(struct fleet *fleet)

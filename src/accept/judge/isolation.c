@@ -9,7 +9,7 @@
 #include "base/numbers.h"
 
 #define HITS_LEAST 2
-#define ASKED_MOST 16 /* rounds of one host */
+#define ASKED_MOST 24 /* rounds of one host */
 #define LONE_MOST  8  /* links that are measured alone, */
 #define LONE_GOOD  3  /* so often, if they were slow now and then */
 
@@ -86,16 +86,18 @@ static bool is_asked(const struct isolation *isolation, const struct suspect *su
                                   !explains(isolation, suspect->peer, suspect)));
 }
 
-/* How good a partner a host is for a suspect: of two, the one that has the later of these. */
+/* How good a partner a host is for a suspect: the sum of these, so that each counts for more than
+ * all before it. */
 enum fitness {
     FITNESS_NONE = 0,
     FITNESS_FREE = 1,   /* it may be one */
     FITNESS_FRESH = 2,  /* it has not met the suspect */
     FITNESS_NEAR = 4,   /* it is behind the same switch */
     FITNESS_GOOD = 8,   /* it was only ever good: no suspect, and no link of it */
-    FITNESS_OTHER = 16, /* the suspect has not been seen with it yet */
+    FITNESS_OTHER = 16, /* neither was the suspect slow again with it, nor it itself with any */
     FITNESS_WAY = 32,   /* the link between them is and was no suspect */
-    FITNESS_BEST = 63,
+    FITNESS_BEST =
+        FITNESS_FREE + FITNESS_FRESH + FITNESS_NEAR + FITNESS_GOOD + FITNESS_OTHER + FITNESS_WAY,
 };
 
 /* Are both switches known, and not the same? */
@@ -131,6 +133,15 @@ static bool is_seen_with(const struct isolation *isolation, int host, int partne
     return false;
 }
 
+/* Was a host that is cleared slow in any reading that was to clear it? */
+static bool is_doubtful(const struct isolation *isolation, int host)
+{
+    for (const struct suspect *s = isolation->hosts[host].suspects; s; s = s->sibling)
+        if (s->peer < 0 && s->hits > 0)
+            return true;
+    return false;
+}
+
 static unsigned fitness_of(const struct isolation *isolation, int host, int suspect)
 {
     const struct isolated_host *hosts = isolation->hosts;
@@ -138,12 +149,13 @@ static unsigned fitness_of(const struct isolation *isolation, int host, int susp
     bool met = hosts[suspect].met && hosts[suspect].met[host];
     bool way =
         !link_is_suspect(isolation, host, suspect) && !link_is_suspect(isolation, suspect, host);
+    bool other = !is_seen_with(isolation, suspect, host) && !is_doubtful(isolation, host);
     if (host_is_suspected(isolation, host, -1) || !may)
         return FITNESS_NONE;
     return FITNESS_FREE | (met ? 0 : FITNESS_FRESH) |
            (is_across(isolation, host, suspect) ? 0 : FITNESS_NEAR) |
            (hosts[host].suspects || hosts[host].links > 0 ? 0 : FITNESS_GOOD) |
-           (is_seen_with(isolation, suspect, host) ? 0 : FITNESS_OTHER) | (way ? FITNESS_WAY : 0);
+           (other ? FITNESS_OTHER : 0) | (way ? FITNESS_WAY : 0);
 }
 
 /* The best partner that is free; -1: none. The search begins where the last one ended, so that all
@@ -386,7 +398,10 @@ static void suspect_try(const struct isolation *isolation, struct suspect *suspe
     bool hit = fleet_excess(isolation->fleet, reading) > suspect->limit.excess;
     suspect->tries++;
     suspect->hits += hit;
-    suspect->sum += outcome == READING_VALUE ? reading->value : 0;
+    if (outcome == READING_VALUE) {
+        suspect->values++;
+        suspect->sum += reading->value;
+    }
     if (outcome > suspect->outcome)
         suspect->outcome = outcome;
     if (hit)

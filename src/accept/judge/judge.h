@@ -273,8 +273,8 @@ struct limits {
  * in which the most is missed: shares of a bandwidth, us of a latency, % of the packets. INFINITY:
  * not measured. A reading tells of LOST_LEAST lost packets and more (accept/pairs_stage.c). A rate
  * of LOST_SURE / n gives fewer of n packets in one of 20 readings (Poisson's distribution). */
-#define LOST_LEAST 3
-#define LOST_SURE  6.3
+#define LOST_LEAST 2
+#define LOST_SURE  4.7
 
 struct sensitivity {
     double host[METRICS], link[METRICS];
@@ -434,9 +434,10 @@ struct suspect {
     enum reading_outcome outcome; /* the worst; READING_VALUE: slow */
     int patience;                 /* so many good readings clear it, if there is no bad one */
     int tries_most;               /* so many readings clear it, if they do not confirm it */
-    int tries, hits;              /* readings since, and those beyond the limit, */
-    double sum;                   /* of their values, */
-    double by_chance;             /* and how many of all suspects noise shows so often, slow ones */
+    int tries, hits;              /* readings since, and those beyond the limit */
+    double by_chance;             /* slow suspects that noise is expected to show so often */
+    int values;                   /* tries that did not fail, */
+    double sum;                   /* and the sum of their values */
     int partner_count;
     int partners[PARTNERS_MOST];   /* partners with which a reading showed it */
     bool met_alone;                /* a link: it was slow, too, while no other pair was measured, */
@@ -454,8 +455,8 @@ struct suspect {
  * is measured again. All suspects are measured at once where their pairs are disjoint, so the
  * number of rounds depends on how often a suspect must be seen, and not on the size of the fleet.
  * Of the links between different switches, each switch has one at a time, so that what many share
- * at once is not taken for a fault of one of them. Partners behind the same switch come first, and
- * across two parts that pairs showed one pair meets at a time.
+ * at once is not taken for a fault of one of them. Of partners that are as good, one behind the
+ * same switch comes first, and across two parts that pairs showed one pair meets at a time.
  *
  * Switches may not be known. So the first 8 links that are confirmed to be slow are measured once
  * more while no other pair is: one that is not slow then is cleared (after 3 good measurements, if
@@ -472,9 +473,9 @@ struct suspect {
  *
  * (the binomial tail, and Bonferroni's inequality over M suspects, each judged up to N times). It
  * is cleared when 2 readings are good and none is bad, or when N = 6 were not enough; a host that
- * seems slow now and then, when 4 are good or N = 10 were not enough. A failure needs one more
- * failure, with another partner that is good elsewhere, and 6 good readings clear it. So a suspect
- * takes 2 or 3 rounds, rarely more.
+ * seems slow now and then, and losses, when 4 are good or N = 10 were not enough. A failure needs
+ * one more failure, with another partner that is good elsewhere, and 6 good readings clear it. So a
+ * suspect takes 2 or 3 rounds, rarely more.
  * ---- */
 
 struct isolated_host {
@@ -532,9 +533,10 @@ void isolation_add(struct isolation *isolation, const struct reading *readings, 
  * directions at once is slow too and says no more; where only that is slow, and both ways, the
  * fault is one of both directions at once. Failures but wrong data have no direction, since
  * both ends of a job fail. Lost packets make a host or a link slow, so they are told alone; and a
- * slow host makes its links slow, be it by its latency. A link of which one direction loses packets
- * for sure loses them in the other, too, if the mean of all its readings there is nearer to that
- * than to the fleet: few packets are lost now, and none then.
+ * slow host makes its links slow, be it by its latency, as far as it is slow itself. Losses of few
+ * packets come by chance: a link that loses them in one direction for sure does so in the other,
+ * too, if the mean there of what made it a suspect and what was measured again is nearer to that
+ * than to the fleet.
  * ---- */
 
 /* In order of severity. A failure is as severe as its outcome: wrong data outranks a loss. */
@@ -582,8 +584,9 @@ struct fleet_faults {
 struct fleet_faults *fleet_faults_find(const struct isolation *isolation);
 void fleet_faults_free(struct fleet_faults *faults); /* NULL is allowed */
 
-/* The health of the hosts of its place. Slowness that was not tried again, or not seen more often
- * than noise shows one of the suspects, is noise as likely as not, and no failure is. */
+/* The health of the hosts of its place. If time ended before slowness was tried again, or while it
+ * was seen no oftener than noise shows one of all suspects, it is noise as likely as not. A failure
+ * is none. */
 enum health fleet_fault_health(const struct fleet_fault *fault);
 
 /* ---- Sentences ---- */

@@ -59,14 +59,15 @@ static struct suspect *suspect_take(struct isolation *isolation, int host, int p
     if (known)
         return known;
     struct suspect *suspect = arena_new(isolation->memory, 1, sizeof *suspect);
+    bool by_chance = isolation->fleet->series[series].metric == METRIC_LOSS; /* now and then, too */
     *suspect = (struct suspect){.host = host,
                                 .peer = peer,
                                 .series = series,
                                 .limit = {.excess = INFINITY},
                                 .outcome = outcome,
                                 .by_chance = INFINITY,
-                                .patience = PATIENCE_SLOW,
-                                .tries_most = TRIES_SLOW,
+                                .patience = by_chance ? PATIENCE_NOW : PATIENCE_SLOW,
+                                .tries_most = by_chance ? TRIES_NOW : TRIES_SLOW,
                                 .number = isolation->count++,
                                 .sibling = isolation->hosts[host].suspects};
     isolation->hosts[host].suspects = suspect;
@@ -313,7 +314,9 @@ void suspect_again(struct isolation *isolation, int host, int series, struct exc
         return;
     if (suspect) { /* it is slow again */
         suspect->state = SUSPECT_OPEN;
-        suspect->tries = suspect->hits = suspect->partner_count = 0;
+        suspect->tries = suspect->hits = suspect->partner_count = suspect->values = 0;
+        suspect->sum = 0;
+        suspect->by_chance = INFINITY;
         isolation->hosts[host].asked = 0;
     } else {
         suspect = take_slow(isolation, host, -1, series, limit, excess);

@@ -89,20 +89,22 @@ struct host_gaps {
 #define UNHEARD_LEAST 0.25 /* seconds, and UNHEARD_BEATS heartbeats of rank 0 */
 #define UNHEARD_BEATS 5
 
-/* How an agent hears rank 0. All zero: it has heard no word. Times by clock_seconds(); `stopped_us`:
- * microseconds that the agent did not run so far, by its watch. */
+/* How an agent hears rank 0. All zero: it has heard no word. Times by clock_seconds();
+ * `stopped_us`: microseconds that the agent did not run so far, by its watch. */
 struct hearing {
     double word_at;         /* when the last word came; 0: none */
     double idle_at;         /* when the agent last looked, and found no word */
-    uint64_t word_stopped;  /* stopped_us when the last word came */
+    uint64_t word_stopped_us; /* stopped_us when the last word came */
     double silence;         /* seconds that have ended, and are not counted yet */
     double silence_ended;   /* the last of them */
-    uint64_t began_stopped; /* stopped_us before the first of them */
+    uint64_t began_stopped_us; /* stopped_us before the first of them */
 };
 
 /* A word has come; rank 0 says one each `heartbeat` seconds. The silence before it counts if the
  * agent had looked for one a moment ago. */
 void hearing_word(struct hearing *hearing, double now, uint64_t stopped_us, double heartbeat);
+
+void hearing_idle(struct hearing *hearing, double now); /* The agent looked, and found no word. */
 
 /* Adds a silence to `gaps` when the watch has had the time to note what the process slept through:
  * so much of it as the process ran. */

@@ -18,6 +18,8 @@
 #define RETRY_SECONDS   0.1
 #define SIGNAL_SECONDS  1.0 /* from a signal until it leaves: rank 0 may end the run first */
 #define BELOW_SECONDS   1.0 /* between two heartbeats to the agents below, which note no gaps */
+#define LOOKED_SECONDS  0.1 /* or a heartbeat: an agent that looked earlier did not listen */
+#define SETTLE_SECONDS  0.1 /* until the thread of the watch has noted what it slept through */
 #define PARTING_SECONDS 1.0 /* for those below to take the last frame */
 
 enum follower_state {
@@ -218,6 +220,37 @@ static void follower_lost_up(struct follower *follower, enum frame_state state)
                                : fail_peer(REASON_PEER_LOST, 0, "rank 0 is lost: %s", why));
 }
 
+void hearing_word(struct hearing *hearing, double now, uint64_t stopped_us, double heartbeat)
+{
+    double silence = hearing->word_at > 0 ? now - hearing->word_at : 0;
+    bool looked = now - hearing->idle_at < fmax(LOOKED_SECONDS, heartbeat);
+    if (looked && silence >= fmax(UNHEARD_LEAST, UNHEARD_BEATS * heartbeat)) {
+        if (hearing->silence <= 0)
+            hearing->began_stopped_us = hearing->word_stopped_us;
+        hearing->silence += silence;
+        hearing->silence_ended = now;
+    }
+    hearing->word_at = now;
+    hearing->word_stopped_us = stopped_us;
+}
+
+void hearing_count(struct hearing *hearing, double now, uint64_t stopped_us, struct host_gaps *gaps)
+{
+    if (hearing->silence <= 0 || now - hearing->silence_ended < SETTLE_SECONDS)
+        return;
+    double ran = hearing->silence - (double)(stopped_us - hearing->began_stopped_us) * 1e-6;
+    hearing->silence = 0;
+    if (ran < UNHEARD_LEAST)
+        return;
+    gaps->unheard++;
+    gaps->unheard_us += (uint64_t)(ran * 1e6);
+}
+
+void hearing_idle(struct hearing *hearing, double now)
+{
+    hearing->idle_at = now;
+}
+
 /* A word of rank 0 has come. */
 static void follower_hear(struct follower *follower)
 {
@@ -306,7 +339,7 @@ static void follower_serve(struct agent *agent, const struct pollfd *set)
     if (follower->up.fd >= 0 && set[1].fd == follower->up.fd && (set[1].revents & ~POLLOUT))
         follower_receive(follower);
     else
-        follower->hearing.idle_at = clock_seconds();
+        hearing_idle(&follower->hearing, clock_seconds());
     if (state == CALL_DONE)
         follower_connected(follower);
     else if (state == CALL_FAILED || state == CALL_HOPELESS)

@@ -61,7 +61,8 @@ static void connections_gather(struct loss_case *given)
         for (int i = 0; i < result->samples[r].peers; i++) {
             const struct peer_stats *peer = &result->samples[r].peer[i];
             int from = given->members[r].node, to = given->members[peer->peer].node;
-            if (peer->packets > 0 && from != to)
+            bool used = peer->packets > 0 && peer->sent > 0; /* not by a barrier's tokens alone */
+            if (used && from != to)
                 given->connections[given->count++] =
                     (struct connection){.from = r,
                                         .to = peer->peer,

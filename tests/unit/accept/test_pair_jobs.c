@@ -15,7 +15,8 @@
 
 #include "accept/internal.h"
 
-/* Packets that rank 0 and rank 1 of a job sent, and sent again: in two lines. */
+/* Packets that rank 0 and rank 1 of a job sent, and sent again: a half in a line of short
+ * messages, a half, rounded up, in one of long ones. */
 struct counted {
     int packets[2], resent[2];
 };
@@ -31,7 +32,7 @@ static json_t *line_of(const struct counted *counted, int line)
                                   "resent", resent, "peer", 7); /* one that counts none */
         json_array_append_new(samples, json_pack("{s:i, s:o}", "rank", rank, "peers", peers));
     }
-    return json_pack("{s:o}", "samples", samples);
+    return json_pack("{s:i, s:o}", "bytes", line == 0 ? 8 : 1 << 20, "samples", samples);
 }
 
 static json_t *document_of(const struct counted *counted)
@@ -85,11 +86,12 @@ static void losses_have_the_direction_of_their_packets(void **state)
         bool second;
         double from_a, from_b; /* NAN: not measured */
     } cases[] = {
-        {{{1000, 400}, {31, 3}}, false, 3.1, 0.75},
-        {{{1000, 400}, {31, 2}}, false, 3.1, 0}, /* so few may have been late */
+        {{{1000, 400}, {31, 3}}, false, 3.2, 1},
+        {{{1000, 400}, {30, 2}}, false, 3, 0.5}, /* of all: of the long ones one was */
+        {{{1000, 400}, {31, 1}}, false, 3.2, 0}, /* it may have been late */
         {{{1000, 400}, {0, 0}}, false, 0, 0},
-        {{{1000, 0}, {7, 0}}, false, 0.7, NAN},    /* nothing was sent */
-        {{{1000, 400}, {5, 399}}, true, NAN, 0.5}, /* b is rank 0, and rank 1 only receives */
+        {{{1000, 0}, {7, 0}}, false, 0.8, NAN},    /* nothing was sent */
+        {{{1000, 400}, {5, 399}}, true, NAN, 0.6}, /* b is rank 0, and rank 1 only receives */
         {{{0, 0}, {0, 0}}, true, NAN, NAN},
         {{{10, 10}, {25, 10}}, false, 100, 100}, /* a packet that was sent twice again */
     };

@@ -14,65 +14,7 @@
 #include <cmocka.h>
 
 #include "accept/judge/internal.h"
-#include "tests/unit/simulated_fleet.h"
-
-static const char *const names[] = {"n0", "n1", "n2", "n3", "n4", "n5", "n6", "n7"};
-
-static void fleet_quiet(struct simulated *f, int hosts, int rails)
-{
-    simulated_create(f, hosts, rails, 1);
-    f->quiet = true;
-    for (int h = 0; h < hosts; h++)
-        f->bias[h][0] = f->bias[h][1] = f->bias[h][2] = 1;
-}
-
-/* Makes a host or link faulty, always. */
-static void make_fault(struct simulated *f, struct seeded fault)
-{
-    fault.often = fault.often > 0 ? fault.often : 1;
-    f->faults[f->fault_count] = fault;
-    f->fault_of[fault.host] = f->fault_count;
-    if (fault.peer >= 0)
-        f->fault_of[fault.peer] = f->fault_count;
-    f->fault_count++;
-}
-
-static struct screened screen_with(struct simulated *f, const struct references *references)
-{
-    struct rounds *plan = rounds_plan(f->hosts, rounds_all(f->hosts), 1); /* all pairs */
-    struct screened screened = simulated_screen(f, plan, rounds_all(f->hosts), references, 1);
-    rounds_free(plan);
-    return screened;
-}
-
-static struct screened screen(struct simulated *f)
-{
-    struct references references = references_default();
-    return screen_with(f, &references);
-}
-
-static void check_sentence(const struct screened *screened, int at, const char *expected)
-{
-    char line[400];
-    struct text text = text_in(line, sizeof line);
-    assert_true(at < screened->found->count);
-    fleet_fault_put(&screened->found->items[at], &(struct fleet_names){.hosts = names}, &text);
-    assert_string_equal(line, expected);
-}
-
-/* The only finding, and its sentence. */
-static void check_one(struct simulated *f, const char *expected)
-{
-    struct screened screened = screen(f);
-    assert_int_equal(screened.found->count, 1);
-    check_sentence(&screened, 0, expected);
-    screened_free(&screened);
-    simulated_free(f);
-}
-
-#define BESIDE "the fleet's median is 11.8 (spread 0, threshold 11.2): "
-
-#define NONE_BESIDE "the fleet's median is 0% (spread 0%, threshold 0.1%): "
+#include "tests/unit/quiet_fleet.h"
 
 static void test_places(void **state)
 {
@@ -120,48 +62,6 @@ static void test_places(void **state)
         fleet_quiet(&f, 8, 2);
         make_fault(&f, cases[i].fault);
         check_one(&f, cases[i].sentence);
-    }
-}
-
-/* A host with a high latency, and a slow link of it: the host is told. A link that has no such end
- * is told, too. */
-static void test_link_of_a_slow_host(void **state)
-{
-    (void)state;
-    for (int own = 0; own < 2; own++) {
-        struct simulated f;
-        fleet_quiet(&f, 8, 1);
-        f.bias[3][2] = 2; /* its latency */
-        make_fault(&f, (struct seeded){
-                           .kind = SEEDED_LINK, .host = own ? 3 : 5, .factor = 0.5, .peer = 6});
-        struct screened s = screen(&f);
-        const struct fleet_fault *last = &s.found->items[s.found->count - 1];
-        assert_int_equal(s.found->count, own ? 1 : 2);
-        assert_int_equal(last->kind, FLEET_FAULT_LATENCY);
-        assert_int_equal(last->host, 3);
-        screened_free(&s);
-        simulated_free(&f);
-    }
-}
-
-/* Partners meet a suspect on the rail of its faulty NIC, or on all of a faulty host. */
-static void test_rails_of_suspects(void **state)
-{
-    (void)state;
-    for (int nic = 0; nic < 2; nic++) {
-        struct simulated f;
-        fleet_quiet(&f, 8, 8);
-        make_fault(&f, (struct seeded){.kind = nic ? SEEDED_NIC : SEEDED_HOST,
-                                       .host = 3,
-                                       .factor = 0.5,
-                                       .rail = 5,
-                                       .peer = -1});
-        struct screened screened = screen(&f);
-        assert_int_equal(screened.found->count, 1);
-        assert_int_equal(screened.found->items[0].rail, nic ? 5 : -1);
-        assert_int_equal(screened.rails, nic ? 1 << 5 : 0xFF);
-        screened_free(&screened);
-        simulated_free(&f);
     }
 }
 
@@ -248,205 +148,6 @@ static void test_small_fleets(void **state)
     assert_null(fleet_size_remark(4));
 }
 
-/* The first readings of all pairs of six hosts. */
-static void pairs_measure(struct simulated *f)
-{
-    struct screened none = screen(f);
-    screened_free(&none);
-    f->count = 0;
-    for (int a = 0; a < 6; a++)
-        for (int b = a + 1; b < 6; b++)
-            simulated_pair(f, a, b, RAILS_ALL);
-}
-
-/* What isolation finds from these readings on, in so many rounds. */
-static struct screened rounds_isolate(struct simulated *f, int most)
-{
-    const struct fleet_config config = {.hosts = 6, .rails = 1};
-    struct references references = references_default();
-    struct screened s = {.fleet = fleet_create(&config, f->readings, f->count)};
-    s.isolation = isolation_create(s.fleet, &references, f->readings, f->count, 1);
-    bool present[6] = {true, true, true, true, true, true};
-    struct host_pair pairs[3];
-    uint64_t rails;
-    for (int n; s.rounds < most && (n = isolation_pairs(s.isolation, present, pairs, &rails)) > 0;
-         s.rounds++) {
-        f->count = 0;
-        for (int i = 0; i < n; i++)
-            simulated_pair(f, pairs[i].a, pairs[i].b, rails);
-        isolation_add(s.isolation, f->readings, f->count);
-    }
-    s.found = fleet_faults_find(s.isolation);
-    return s;
-}
-
-static struct screened pairs_isolate(struct simulated *f)
-{
-    struct screened s = rounds_isolate(f, 16);
-    assert_in_range(s.rounds, 0, 15);
-    return s;
-}
-
-/* What was seen once: a slow reading is passing, a failure leaves suspects. What cannot be seen
- * again is not confirmed. */
-static void test_once(void **state)
-{
-    (void)state;
-    for (int failure = 0; failure < 2; failure++) {
-        struct simulated f;
-        fleet_quiet(&f, 6, 1);
-        pairs_measure(&f);
-        struct reading *odd = &f.readings[1]; /* of n0 and n1 */
-        if (failure)
-            odd->outcome = READING_LATE;
-        else
-            odd->value /= 2;
-        struct screened s = pairs_isolate(&f);
-        assert_int_equal(s.found->count, failure);
-        assert_int_equal(s.found->passing, !failure);
-        assert_int_equal(screened_health(&s, 1), failure ? HEALTH_SUSPECT : HEALTH_GOOD);
-        assert_int_equal(screened_health(&s, 2), HEALTH_GOOD);
-        if (failure)
-            check_sentence(
-                &s, 0,
-                "n0, n1 or the link between them: a measurement did not end in its time: "
-                "seen again in 0 of 6 measurements");
-        screened_free(&s);
-        simulated_free(&f);
-    }
-}
-
-/* A host that is slow, of which one measurement fails, is still found to be slow. */
-static void test_slow_and_failing(void **state)
-{
-    (void)state;
-    struct simulated f;
-    fleet_quiet(&f, 6, 1);
-    make_fault(&f, (struct seeded){.kind = SEEDED_LATENCY, .host = 1, .factor = 0.2, .peer = -1});
-    pairs_measure(&f);
-    f.readings[0].outcome = READING_LATE; /* of n0 and n1, as a job that fails has it */
-    assert_int_equal(f.readings[0].metric, METRIC_LATENCY);
-    struct screened s = pairs_isolate(&f);
-    assert_int_equal(screened_health(&s, 1), HEALTH_BAD);
-    check_sentence(
-        &s, s.found->count - 1,
-        "n1: latency 10.0 us, the fleet's median is 2.00 (spread 0, threshold 2.50): confirmed "
-        "with n3, n4, n5 and n2");
-    screened_free(&s);
-    simulated_free(&f);
-}
-
-/* A host that becomes slow while pairs are measured has a slow link to its last partner. If most
- * others had a slow reading, too, it does not meet the only good one again and again. */
-static void test_slow_at_last(void **state)
-{
-    (void)state;
-    static const int slow[][2] = {{0, 1}, {2, 3}, {4, 2}};
-    static const char *const sentences[] = {
-        "n1: sends and receives at 5.90 GB/s, " BESIDE "confirmed with n4, n5 and n2",
-        "n0: sends and receives at 5.90 GB/s, " BESIDE "confirmed with n5, n4, n2 and n3"};
-    for (int noisy = 0; noisy < 2; noisy++) {
-        struct simulated f;
-        fleet_quiet(&f, 6, 1);
-        pairs_measure(&f);
-        for (size_t i = 0; i < f.count; i++) {
-            struct reading *r = &f.readings[i];
-            for (int k = 0; k < (noisy ? 3 : 1); k++)
-                if ((r->metric == METRIC_ALONE || r->metric == METRIC_BOTH) &&
-                    r->from == slow[k][0] && r->to == slow[k][1])
-                    r->value /= 2;
-        }
-        make_fault(&f,
-                   (struct seeded){.kind = SEEDED_HOST, .host = !noisy, .factor = 0.5, .peer = -1});
-        struct screened s = pairs_isolate(&f);
-        assert_int_equal(s.found->count, 1);
-        check_sentence(&s, 0, sentences[noisy]);
-        assert_int_equal(screened_health(&s, noisy), HEALTH_GOOD);
-        screened_free(&s);
-        simulated_free(&f);
-    }
-}
-
-/* The time is over while a host is a suspect that was slow with two partners. If it was not slow
- * again, it is good; if it was, it stays a suspect. */
-static void test_end_of_time(void **state)
-{
-    (void)state;
-    for (int slow = 0; slow < 2; slow++) {
-        struct simulated f;
-        fleet_quiet(&f, 6, 1);
-        pairs_measure(&f);
-        for (size_t i = 0; i < f.count; i++) {
-            struct reading *r = &f.readings[i];
-            if (r->metric == METRIC_ALONE && r->from == 1 && (r->to == 0 || r->to == 2))
-                r->value /= 2;
-        }
-        if (slow)
-            make_fault(&f,
-                       (struct seeded){.kind = SEEDED_HOST, .host = 1, .factor = 0.5, .peer = -1});
-        struct screened s = rounds_isolate(&f, slow ? 1 : 3);
-        assert_int_equal(s.found->count, 1);
-        assert_int_equal(s.found->items[0].worst->tries, s.rounds);
-        assert_false(s.found->items[0].confirmed);
-        assert_int_equal(screened_health(&s, 1), slow ? HEALTH_SUSPECT : HEALTH_GOOD);
-        screened_free(&s);
-        simulated_free(&f);
-    }
-}
-
-/* A link loses packets in the direction in which it is measured to, and in the other if it lost
- * many there before (6%, not 0.3%), or does so while it is measured again. */
-static void test_ways_of_losses(void **state)
-{
-    (void)state;
-    static const struct {
-        double back; /* % that n1 had sent again to n0 */
-        enum seeded_kind kind;
-        const char *sentence;
-    } cases[] = {
-        {0.3, SEEDED_LOSSY_WAY, "link n0-n1: loses packets from n0 to n1: "},
-        {6, SEEDED_LOSSY_WAY, "link n0-n1: loses packets: "},
-        {0, SEEDED_LOSSY_LINK, "link n0-n1: loses packets: "},
-    };
-    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
-        struct simulated f;
-        fleet_quiet(&f, 6, 1);
-        pairs_measure(&f);
-        for (size_t i = 0; i < f.count; i++) {
-            struct reading *r = &f.readings[i];
-            if (r->metric == METRIC_LOSS && r->from + r->to == 1)
-                r->value = r->from == 0 ? 4 : cases[c].back;
-        }
-        make_fault(&f, (struct seeded){
-                           .kind = cases[c].kind, .host = 0, .factor = 0.9, .lost = 4, .peer = 1});
-        struct screened s = pairs_isolate(&f);
-        char said[512];
-        struct text text = text_in(said, sizeof said);
-        const struct fleet_names of = {.hosts = names};
-        assert_int_equal(s.found->count, 1);
-        fleet_fault_put(&s.found->items[0], &of, &text);
-        said[strlen(cases[c].sentence)] = '\0';
-        assert_string_equal(said, cases[c].sentence);
-        screened_free(&s);
-        simulated_free(&f);
-    }
-}
-
-static void test_host_that_leaves(void **state)
-{
-    (void)state;
-    struct simulated f;
-    fleet_quiet(&f, 8, 1);
-    f.leaves = 3;
-    make_fault(&f, (struct seeded){.kind = SEEDED_SEND, .host = 3, .factor = 0.5, .peer = -1});
-    struct screened screened = screen(&f);
-    assert_int_equal(screened.found->count, 1);
-    assert_false(screened.found->items[0].confirmed);
-    assert_int_equal(screened_health(&screened, 3), HEALTH_SUSPECT);
-    screened_free(&screened);
-    simulated_free(&f);
-}
-
 /* Two hosts of a small switch are far from all others: their latency is no fault. */
 static void test_switches(void **state)
 {
@@ -466,30 +167,8 @@ static void test_switches(void **state)
     }
 }
 
-/* Hosts behind the switch of a suspect are its partners, as long as they have not shown it. */
-static void test_near_partners(void **state)
-{
-    (void)state;
-    static const int switches[] = {0, 1, 0, 1, 0, 1, 0, 1};
-    struct simulated f;
-    fleet_quiet(&f, 8, 1);
-    f.switches = switches;
-    make_fault(&f, (struct seeded){.kind = SEEDED_HOST, .host = 3, .factor = 0.5, .peer = -1});
-    struct rounds *plan = rounds_plan(8, 7, 1);
-    struct references references = references_default();
-    struct screened screened = simulated_screen(&f, plan, 7, &references, 1);
-    assert_int_equal(screened.found->count, 1);
-    const struct suspect *worst = screened.found->items[0].worst;
-    assert_in_range(worst->partner_count, 2, 3);
-    for (int i = 0; i < worst->partner_count; i++)
-        assert_int_equal(worst->partners[i] % 2, 1);
-    screened_free(&screened);
-    simulated_free(&f);
-    rounds_free(plan);
-}
-
-/* The bandwidth of a host alone on its switch is compared with all others, since it would be its own
- * reference. What is far has a higher latency, which is no fault. */
+/* The bandwidth of a host alone on its switch is compared with all others, since it would be its
+ * own reference. What is far has a higher latency, which is no fault. */
 static void test_alone_on_switch(void **state)
 {
     (void)state;
@@ -570,7 +249,7 @@ static void test_references(void **state)
     char line[300];
     struct text text = text_in(line, sizeof line);
     fleet_note_put(&screened.isolation->limits->notes[1], screened.fleet,
-                   &(struct fleet_names){.hosts = names}, &text);
+                   &(struct fleet_names){.hosts = quiet_names}, &text);
     assert_string_equal(line, "all hosts: the median of their bandwidth in both directions at once "
                               "(received) is 12.4 GB/s; what the profile asks is 17.7 GB/s");
     screened_free(&screened);
@@ -771,29 +450,13 @@ static void test_all_failing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_places),
-        cmocka_unit_test(test_two),
-        cmocka_unit_test(test_loss_of_a_rail),
-        cmocka_unit_test(test_slow_at_last),
-        cmocka_unit_test(test_end_of_time),
-        cmocka_unit_test(test_rails_of_suspects),
-        cmocka_unit_test(test_link_of_a_slow_host),
-        cmocka_unit_test(test_ways_of_losses),
-        cmocka_unit_test(test_small_fleets),
-        cmocka_unit_test(test_once),
-        cmocka_unit_test(test_slow_and_failing),
-        cmocka_unit_test(test_host_that_leaves),
-        cmocka_unit_test(test_switches),
-        cmocka_unit_test(test_references),
-        cmocka_unit_test(test_earlier),
-        cmocka_unit_test(test_bad_readings),
-        cmocka_unit_test(test_sensitivity),
-        cmocka_unit_test(test_sensitivity_of_packets),
-        cmocka_unit_test(test_two_modes),
-        cmocka_unit_test(test_slowest),
-        cmocka_unit_test(test_near_partners),
-        cmocka_unit_test(test_alone_on_switch),
-        cmocka_unit_test(test_all_failing),
+        cmocka_unit_test(test_places),          cmocka_unit_test(test_two),
+        cmocka_unit_test(test_loss_of_a_rail),  cmocka_unit_test(test_small_fleets),
+        cmocka_unit_test(test_switches),        cmocka_unit_test(test_references),
+        cmocka_unit_test(test_earlier),         cmocka_unit_test(test_bad_readings),
+        cmocka_unit_test(test_sensitivity),     cmocka_unit_test(test_sensitivity_of_packets),
+        cmocka_unit_test(test_two_modes),       cmocka_unit_test(test_slowest),
+        cmocka_unit_test(test_alone_on_switch), cmocka_unit_test(test_all_failing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

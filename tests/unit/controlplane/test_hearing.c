@@ -26,7 +26,7 @@ static struct hearing hearing_at_10(void)
 /* A word comes at `at`; the agent looked `before` seconds before it. */
 static void hear(struct hearing *hearing, double at, double before, uint64_t stopped_us)
 {
-    hearing->idle_at = at - before;
+    hearing_idle(hearing, at - before);
     hearing_word(hearing, at, stopped_us, BEAT);
 }
 
@@ -49,8 +49,7 @@ static void a_silence_counts_when_it_is_settled(void **state)
     expect(&hearing, 10.75, EARLIER, 0, 0);
 }
 
-/* What the process slept through is no silence of rank 0; what it slept through before it was
- * silent is nothing to it. */
+/* A silence counts less what the process slept through meanwhile, and not less an earlier sleep. */
 static void sleep_is_no_silence(void **state)
 {
     (void)state;
@@ -64,7 +63,7 @@ static void sleep_is_no_silence(void **state)
     expect(&hearing, 13, EARLIER + 1500000, 0, 0);
 }
 
-/* Two that end at once are one, and the sleep before the second counts, too. */
+/* Two silences before one count are one, and the sleep before the second counts, too. */
 static void silences_add_up(void **state)
 {
     (void)state;
@@ -86,11 +85,11 @@ static void short_or_unwatched_silences_do_not_count(void **state)
     hear(&hearing, 10.74, 0.3, EARLIER); /* the agent had not looked */
     expect(&hearing, 11, EARLIER, 0, 0);
     hearing = hearing_at_10();
-    hearing.idle_at = 14.9;
+    hearing_idle(&hearing, 14.5);
     hearing_word(&hearing, 15, EARLIER, 1.01); /* below UNHEARD_BEATS */
     expect(&hearing, 16, EARLIER, 0, 0);
     hearing = hearing_at_10();
-    hearing.idle_at = 14.9;
+    hearing_idle(&hearing, 14.5);
     hearing_word(&hearing, 15, EARLIER, 0.99);
     expect(&hearing, 16, EARLIER, 1, 5000000);
 }

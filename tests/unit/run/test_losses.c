@@ -36,7 +36,7 @@ static void scene_open(struct scene *scene, int hosts, int per_host)
         for (int p = 0; p < ranks; p++)
             if (p != r)
                 scene->peers[r][scene->samples[r].peers++] =
-                    (struct peer_stats){.peer = p, .packets = 2000};
+                    (struct peer_stats){.peer = p, .packets = 2000, .sent = 1};
     }
 }
 
@@ -204,6 +204,26 @@ static void most_are_kept_by_their_packets(void **state)
     assert_int_equal(result->losses[3].resent, 30);
 }
 
+/* A host of a ring, whose lossy connections are two of two: those of the start barrier's tokens
+ * alone, back to its neighbours, do not count. */
+static void tokens_alone_are_no_connection(void **state)
+{
+    (void)state;
+    struct scene scene;
+    scene_open(&scene, 3, 1);
+    lose(&scene, 2, -1, 100);
+    lose(&scene, -1, 2, 100);
+    for (int r = 0; r < 3; r++) {
+        struct peer_stats *back = peer_of(&scene, r, (r + 2) % 3);
+        back->sent = back->resent = 0;
+        back->packets = 60;
+    }
+    const struct result *result = found(&scene);
+    assert_int_equal(result->loss_count, 1);
+    assert_int_equal(result->losses[0].kind, LOSS_HOST);
+    assert_int_equal(result->losses[0].packets, 4000);
+}
+
 /* A start barrier with lanes of its own keeps ranks waiting when it loses packets. */
 static void the_start_barriers_lanes_are_looked_at(void **state)
 {
@@ -234,6 +254,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_start_barriers_lanes_are_looked_at),
+        cmocka_unit_test(tokens_alone_are_no_connection),
         cmocka_unit_test(a_lossy_connection_is_named_in_its_direction),
         cmocka_unit_test(few_packets_and_small_shares_name_none),
         cmocka_unit_test(a_lossy_host_explains_its_connections),

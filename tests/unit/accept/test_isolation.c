@@ -1,0 +1,353 @@
+/*
+ * test_isolation.c - suspects of a fleet without noise meet others again: which are confirmed, with
+ * which partners and in which direction.
+ * tier: check; load: cpu1
+ */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "accept/judge/internal.h"
+#include "base/stats/stats.h"
+#include "tests/unit/quiet_fleet.h"
+
+/* A host with a high latency, and a link: one of it that is no slower explains nothing more and is
+ * not told. One that is slower, or of others, is. */
+static void test_link_of_a_slow_host(void **state)
+{
+    (void)state;
+    static const struct {
+        int host;
+        double factor; /* of the link's bandwidth */
+        bool told;
+    } cases[] = {{3, 0.7, false}, {3, 0.3, true}, {5, 0.7, true}};
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        struct simulated f;
+        fleet_quiet(&f, 8, 1);
+        f.bias[3][2] = 2; /* its latency */
+        make_fault(&f, (struct seeded){.kind = SEEDED_LINK,
+                                       .host = cases[c].host,
+                                       .factor = cases[c].factor,
+                                       .peer = 6});
+        struct screened s = screen(&f);
+        assert_int_equal(s.found->count, 1 + cases[c].told);
+        check_beginning(&s, cases[c].told, "n3: latency 4.00 us");
+        if (cases[c].told)
+            check_beginning(&s, 0, cases[c].host == 3 ? "link n3-n6: " : "link n5-n6: ");
+        screened_free(&s);
+        simulated_free(&f);
+    }
+}
+
+/* Partners meet a suspect on the rail of its faulty NIC, or on all of a faulty host. */
+static void test_rails_of_suspects(void **state)
+{
+    (void)state;
+    for (int nic = 0; nic < 2; nic++) {
+        struct simulated f;
+        fleet_quiet(&f, 8, 8);
+        make_fault(&f, (struct seeded){.kind = nic ? SEEDED_NIC : SEEDED_HOST,
+                                       .host = 3,
+                                       .factor = 0.5,
+                                       .rail = 5,
+                                       .peer = -1});
+        struct screened screened = screen(&f);
+        assert_int_equal(screened.found->count, 1);
+        assert_int_equal(screened.found->items[0].rail, nic ? 5 : -1);
+        assert_int_equal(screened.rails, nic ? 1 << 5 : 0xFF);
+        screened_free(&screened);
+        simulated_free(&f);
+    }
+}
+
+/* The first readings of all pairs of six hosts. */
+static void pairs_measure(struct simulated *f)
+{
+    struct screened none = screen(f);
+    screened_free(&none);
+    f->count = 0;
+    for (int a = 0; a < 6; a++)
+        for (int b = a + 1; b < 6; b++)
+            simulated_pair(f, a, b, RAILS_ALL);
+}
+
+/* What isolation finds from these readings on, in so many rounds. */
+static struct screened rounds_isolate(struct simulated *f, int most)
+{
+    const struct fleet_config config = {.hosts = 6, .rails = 1};
+    struct references references = references_default();
+    struct screened s = {.fleet = fleet_create(&config, f->readings, f->count)};
+    s.isolation = isolation_create(s.fleet, &references, f->readings, f->count, 1);
+    bool present[6] = {true, true, true, true, true, true};
+    struct host_pair pairs[3];
+    uint64_t rails;
+    for (int n; s.rounds < most && (n = isolation_pairs(s.isolation, present, pairs, &rails)) > 0;
+         s.rounds++) {
+        f->count = 0;
+        for (int i = 0; i < n; i++)
+            simulated_pair(f, pairs[i].a, pairs[i].b, rails);
+        isolation_add(s.isolation, f->readings, f->count);
+    }
+    s.found = fleet_faults_find(s.isolation);
+    return s;
+}
+
+static struct screened pairs_isolate(struct simulated *f)
+{
+    struct screened s = rounds_isolate(f, 16);
+    assert_in_range(s.rounds, 0, 15);
+    return s;
+}
+
+/* What was seen once: a slow reading is passing, a failure leaves suspects. What cannot be seen
+ * again is not confirmed. */
+static void test_once(void **state)
+{
+    (void)state;
+    for (int failure = 0; failure < 2; failure++) {
+        struct simulated f;
+        fleet_quiet(&f, 6, 1);
+        pairs_measure(&f);
+        struct reading *odd = &f.readings[1]; /* of n0 and n1 */
+        if (failure)
+            odd->outcome = READING_LATE;
+        else
+            odd->value /= 2;
+        struct screened s = pairs_isolate(&f);
+        assert_int_equal(s.found->count, failure);
+        assert_int_equal(s.found->passing, !failure);
+        assert_int_equal(screened_health(&s, 1), failure ? HEALTH_SUSPECT : HEALTH_GOOD);
+        assert_int_equal(screened_health(&s, 2), HEALTH_GOOD);
+        if (failure)
+            check_sentence(
+                &s, 0,
+                "n0, n1 or the link between them: a measurement did not end in its time: "
+                "seen again in 0 of 6 measurements");
+        screened_free(&s);
+        simulated_free(&f);
+    }
+}
+
+/* A host that is slow, of which one measurement fails, is still found to be slow. */
+static void test_slow_and_failing(void **state)
+{
+    (void)state;
+    struct simulated f;
+    fleet_quiet(&f, 6, 1);
+    make_fault(&f, (struct seeded){.kind = SEEDED_LATENCY, .host = 1, .factor = 0.2, .peer = -1});
+    pairs_measure(&f);
+    f.readings[0].outcome = READING_LATE; /* of n0 and n1, as a job that fails has it */
+    assert_int_equal(f.readings[0].metric, METRIC_LATENCY);
+    struct screened s = pairs_isolate(&f);
+    assert_int_equal(screened_health(&s, 1), HEALTH_BAD);
+    check_sentence(
+        &s, s.found->count - 1,
+        "n1: latency 10.0 us, the fleet's median is 2.00 (spread 0, threshold 2.50): confirmed "
+        "with n3, n4, n5 and n2");
+    screened_free(&s);
+    simulated_free(&f);
+}
+
+/* A host that becomes slow while pairs are measured has a slow link to its last partner. If most
+ * others had a slow reading, too, it does not meet the only good one again and again. */
+static void test_slow_at_last(void **state)
+{
+    (void)state;
+    static const int slow[][2] = {{0, 1}, {2, 3}, {4, 2}};
+    static const char *const sentences[] = {
+        "n1: sends and receives at 5.90 GB/s, " BESIDE "confirmed with n4, n5 and n2",
+        "n0: sends and receives at 5.90 GB/s, " BESIDE "confirmed with n5, n4, n2 and n3"};
+    for (int noisy = 0; noisy < 2; noisy++) {
+        struct simulated f;
+        fleet_quiet(&f, 6, 1);
+        pairs_measure(&f);
+        for (size_t i = 0; i < f.count; i++) {
+            struct reading *r = &f.readings[i];
+            for (int k = 0; k < (noisy ? 3 : 1); k++)
+                if ((r->metric == METRIC_ALONE || r->metric == METRIC_BOTH) &&
+                    r->from == slow[k][0] && r->to == slow[k][1])
+                    r->value /= 2;
+        }
+        make_fault(&f,
+                   (struct seeded){.kind = SEEDED_HOST, .host = !noisy, .factor = 0.5, .peer = -1});
+        struct screened s = pairs_isolate(&f);
+        assert_int_equal(s.found->count, 1);
+        check_sentence(&s, 0, sentences[noisy]);
+        assert_int_equal(screened_health(&s, noisy), HEALTH_GOOD);
+        screened_free(&s);
+        simulated_free(&f);
+    }
+}
+
+/* The time is over while a host is a suspect that was slow with two partners. It is good if it was
+ * not slow again, or as seldom as noise is; if it was slow each time, it stays a suspect. */
+static void test_end_of_time(void **state)
+{
+    (void)state;
+    static const struct {
+        int rounds, hits;
+        double noise; /* slow readings of other hosts, of all */
+        enum health health;
+    } cases[] = {{3, 0, 0, HEALTH_GOOD},
+                 {4, 1, 0.2, HEALTH_GOOD},
+                 {4, 2, 0, HEALTH_SUSPECT},
+                 {1, 1, 0, HEALTH_SUSPECT}};
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        struct suspect suspect = {.host = 1,
+                                  .peer = -1,
+                                  .tries = cases[c].rounds,
+                                  .hits = cases[c].hits,
+                                  .by_chance = 3 * binomial_tail(cases[c].rounds, cases[c].hits,
+                                                                 fmax(cases[c].noise, 0.02))};
+        struct fleet_fault fault = {.kind = FLEET_FAULT_SLOW,
+                                    .place = PLACE_HOST,
+                                    .ended_early = true,
+                                    .by_chance = suspect.by_chance,
+                                    .worst = &suspect};
+        assert_int_equal(fleet_fault_health(&fault), cases[c].health);
+    }
+    for (int slow = 0; slow < 2; slow++) {
+        struct simulated f;
+        fleet_quiet(&f, 6, 1);
+        pairs_measure(&f);
+        for (size_t i = 0; i < f.count; i++) {
+            struct reading *r = &f.readings[i];
+            if (r->metric == METRIC_ALONE && r->from == 1 && (r->to == 0 || r->to == 2))
+                r->value /= 2;
+        }
+        if (slow)
+            make_fault(&f,
+                       (struct seeded){.kind = SEEDED_HOST, .host = 1, .factor = 0.5, .peer = -1});
+        struct screened s = rounds_isolate(&f, slow ? 1 : 3);
+        assert_int_equal(s.found->count, 1);
+        assert_int_equal(s.found->items[0].worst->tries, s.rounds);
+        assert_false(s.found->items[0].confirmed);
+        assert_true(slow ? s.found->items[0].by_chance < 1 : s.found->items[0].by_chance >= 1);
+        assert_int_equal(screened_health(&s, 1), slow ? HEALTH_SUSPECT : HEALTH_GOOD);
+        screened_free(&s);
+        simulated_free(&f);
+    }
+}
+
+/* Sets what n0 and n1 sent again to each other in the readings of the pairs. */
+static void losses_set(struct simulated *f, double forth, double back)
+{
+    for (size_t i = 0; i < f->count; i++) {
+        struct reading *r = &f->readings[i];
+        if (r->metric == METRIC_LOSS && r->from + r->to == 1)
+            r->value = r->from == 0 ? forth : back;
+    }
+}
+
+/* A link loses 4% from n0 to n1 for sure. Back it loses packets if it lost many before (6%, not 1%,
+ * and none since), or does so while it is measured again. */
+static void test_ways_of_losses(void **state)
+{
+    (void)state;
+    static const struct {
+        double back; /* % that n1 had sent again to n0 */
+        enum seeded_kind kind;
+        const char *sentence;
+    } cases[] = {
+        {1, SEEDED_LOSSY_WAY, "link n0-n1: loses packets from n0 to n1: "},
+        {6, SEEDED_LOSSY_WAY, "link n0-n1: loses packets: "},
+        {0, SEEDED_LOSSY_LINK, "link n0-n1: loses packets: "},
+    };
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        struct simulated f;
+        fleet_quiet(&f, 6, 1);
+        pairs_measure(&f);
+        losses_set(&f, 4, cases[c].back);
+        make_fault(&f, (struct seeded){
+                           .kind = cases[c].kind, .host = 0, .factor = 0.9, .lost = 4, .peer = 1});
+        struct screened s = pairs_isolate(&f);
+        assert_int_equal(s.found->count, 1);
+        check_beginning(&s, 0, cases[c].sentence);
+        screened_free(&s);
+        simulated_free(&f);
+    }
+}
+
+/* Two readings without a loss do not clear a link that had one: the next ones may show it. */
+static void test_patience_with_losses(void **state)
+{
+    (void)state;
+    struct simulated f;
+    fleet_quiet(&f, 6, 1);
+    pairs_measure(&f);
+    losses_set(&f, 4, 0);
+    const struct fleet_config config = {.hosts = 6, .rails = 1};
+    struct references references = references_default();
+    struct fleet *fleet = fleet_create(&config, f.readings, f.count);
+    struct isolation *isolation = isolation_create(fleet, &references, f.readings, f.count, 1);
+    for (int n = 0; n < 6; n++) {
+        const struct reading again = {
+            .from = 0, .to = 1, .metric = METRIC_LOSS, .value = n < 3 ? 0 : 4};
+        assert_int_equal(isolation->suspects->state, SUSPECT_OPEN);
+        isolation_add(isolation, &again, 1);
+    }
+    assert_int_equal(isolation->suspects->state, SUSPECT_CONFIRMED);
+    isolation_free(isolation);
+    fleet_free(fleet);
+    simulated_free(&f);
+}
+
+static void test_host_that_leaves(void **state)
+{
+    (void)state;
+    struct simulated f;
+    fleet_quiet(&f, 8, 1);
+    f.leaves = 3;
+    make_fault(&f, (struct seeded){.kind = SEEDED_SEND, .host = 3, .factor = 0.5, .peer = -1});
+    struct screened screened = screen(&f);
+    assert_int_equal(screened.found->count, 1);
+    assert_false(screened.found->items[0].confirmed);
+    assert_int_equal(screened_health(&screened, 3), HEALTH_SUSPECT);
+    screened_free(&screened);
+    simulated_free(&f);
+}
+
+/* Hosts behind the switch of a suspect are its partners, as long as they have not shown it. */
+static void test_near_partners(void **state)
+{
+    (void)state;
+    static const int switches[] = {0, 1, 0, 1, 0, 1, 0, 1};
+    struct simulated f;
+    fleet_quiet(&f, 8, 1);
+    f.switches = switches;
+    make_fault(&f, (struct seeded){.kind = SEEDED_HOST, .host = 3, .factor = 0.5, .peer = -1});
+    struct rounds *plan = rounds_plan(8, 7, 1);
+    struct references references = references_default();
+    struct screened screened = simulated_screen(&f, plan, 7, &references, 1);
+    assert_int_equal(screened.found->count, 1);
+    const struct suspect *worst = screened.found->items[0].worst;
+    assert_in_range(worst->partner_count, 2, 3);
+    for (int i = 0; i < worst->partner_count; i++)
+        assert_int_equal(worst->partners[i] % 2, 1);
+    screened_free(&screened);
+    simulated_free(&f);
+    rounds_free(plan);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_link_of_a_slow_host),
+        cmocka_unit_test(test_rails_of_suspects),
+        cmocka_unit_test(test_once),
+        cmocka_unit_test(test_slow_and_failing),
+        cmocka_unit_test(test_slow_at_last),
+        cmocka_unit_test(test_end_of_time),
+        cmocka_unit_test(test_ways_of_losses),
+        cmocka_unit_test(test_patience_with_losses),
+        cmocka_unit_test(test_host_that_leaves),
+        cmocka_unit_test(test_near_partners),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
