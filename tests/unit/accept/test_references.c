@@ -103,10 +103,9 @@ static struct fleet *fleet_make(struct reading readings[HOSTS * HOSTS])
     return fleet_create(&config, readings, count);
 }
 
-/* The median with its room, or the worst good host with less; a bad host counts nowhere. */
-static void a_profile_is_of_the_good_hosts(void **state)
+/* The median with its room, or the worst good host with less; another host counts nowhere. */
+static void profile_without(enum health health)
 {
-    (void)state;
     static const char *labels[] = {"h1", "h2", "h3", "h4"};
     static const double copies[HOSTS] = {10, 20, 30, 1}, latencies[HOSTS] = {2, 4, 8, 100};
     static struct fleet_host hosts[HOSTS];
@@ -120,7 +119,7 @@ static void a_profile_is_of_the_good_hosts(void **state)
                                     .fleet = fleet_make(readings)};
     number_add(&acceptance, &copy, copies);
     number_add(&acceptance, &latency, latencies);
-    stage_finds(&acceptance, STAGE_SELF, FOUND_NUMBER, BAD, HEALTH_BAD, STATUS_SLOW, "h4: slow");
+    stage_finds(&acceptance, STAGE_SELF, FOUND_NUMBER, BAD, health, STATUS_SLOW, "h4: slow");
     char *text;
     size_t size;
     FILE *out = open_memstream(&text, &size);
@@ -136,6 +135,13 @@ static void a_profile_is_of_the_good_hosts(void **state)
     findings_free(&acceptance.findings);
     free(acceptance.readings.items);
     arena_free(acceptance.memory);
+}
+
+static void a_profile_is_of_the_good_hosts(void **state)
+{
+    (void)state;
+    profile_without(HEALTH_BAD);
+    profile_without(HEALTH_SUSPECT);
 }
 
 int main(void)

@@ -100,6 +100,9 @@ static void test_narrow_cards(void **state)
         const struct inventory_fact *width = inventory_find(&got, PART_NIC, "mlx5_0", "pcie.width");
         assert_non_null(width);
         assert_true(width->number == 16 && width->best == 8);
+        width = inventory_find(&got, PART_NIC, "mlx5_0", "pcie.slot_width");
+        assert_non_null(width); /* the slot's, and what the card could use */
+        assert_true(width->number == (narrow ? 8 : 16) && width->best == (narrow ? 16 : 8));
         inventory_free(&got);
         file_of("max_link_width", folders[narrow], "16\n");
     }

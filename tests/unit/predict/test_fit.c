@@ -355,6 +355,28 @@ static void messages_go_one_way(void **state)
     }
 }
 
+/* Two ranks whose cores share no cache use the link of such cores, which is twice as late here. */
+static void far_ranks_share_no_cache(void **state)
+{
+    (void)state;
+    struct model *model = textbook(PORT_RANK);
+    model->caches = 2;
+    model->cache_cores = 4;
+    model->links[1] = model->links[0];
+    model->links[1].distance = DISTANCE_NODE;
+    model->links[1].paths[0].latency = 2 * ALPHA;
+    model->link_count = 2;
+    for (int far = 0; far < 2; far++) {
+        struct fit_measurement of = {.subject = SUBJECT_LINK,
+                                     .distance = far ? DISTANCE_NODE : DISTANCE_CACHE};
+        job_read(&of, json_pack("[o]", line_of("sendrecv", "pingpong", 0, 2, 7, 40)));
+        assert_int_equal(of.count, 1);
+        of.benchmarks[0].distance = of.distance;
+        says(&of.benchmarks[0], model, (1 + far) * ALPHA + 28 * BETA);
+        free(of.benchmarks);
+    }
+}
+
 /* A rank alone copies at the speed of its core. Ranks on all cores share the bus of the memory, and
  * a rank's part of it may be slower. */
 static void cores_share_the_memory_bus(void **state)
@@ -405,6 +427,7 @@ int main(void)
         cmocka_unit_test(rails_are_told_apart),
         cmocka_unit_test(no_link_is_told),
         cmocka_unit_test(messages_go_one_way),
+        cmocka_unit_test(far_ranks_share_no_cache),
         cmocka_unit_test(cores_share_the_memory_bus),
         cmocka_unit_test(jobs_are_passes),
     };

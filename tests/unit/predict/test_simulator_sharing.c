@@ -375,7 +375,8 @@ static void short_messages_move_whole(void **state)
 
 /* Of two hosts, the last one that comes to the barrier is released a latency before the other. With that lead
  * two latencies pass until a message of the host that is behind arrives, there and back as well as in two steps
- * of an exchange; without the barrier one passes for each step. */
+ * of an exchange; without the barrier one passes for each step. The last step ends with the last rank, whose time
+ * begins at its release. */
 static void hosts_are_released_apart(void **state)
 {
     (void)state;
@@ -401,10 +402,16 @@ static void hosts_are_released_apart(void **state)
             assert_int_equal(STATUS_OK, choice_partners(&choice, 2, &partners));
         problem.counts = partners;
         struct simulation simulation = simulation_of(model, &choice, &problem);
+        double step_end[4], last = 0;
         simulation.node = node;
         assert_float_equal(time_of(&simulation), cases[i].together * ALPHA, 1e-9);
         simulation.barrier = true;
+        simulation.step_end = step_end;
+        simulation.steps = 4;
         assert_float_equal(time_of(&simulation), cases[i].apart * ALPHA, 1e-9);
+        for (int step = 0; step < 4; step++)
+            last = fmax(last, step_end[step]);
+        assert_float_equal(last, cases[i].apart * ALPHA, 1e-9);
         counts_free(partners);
     }
 }

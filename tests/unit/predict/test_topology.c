@@ -224,6 +224,12 @@ static void test_load(void **state)
     topology_free(t);
     t = topology_of("ring:8:rate=4"); /* times are bytes by rate */
     assert_int_equal(link_load_create(t, ends, 8, &load), STATUS_OK);
+    for (int r = 1; r < 8; r++) /* a gather: the root receives from all */
+        link_load_add(load, 0, r, 0, 1);
+    assert_int_equal(link_load_finish(load), STATUS_OK);
+    assert_true(link_load_step(load, 0).ends == 7);
+    link_load_free(load);
+    assert_int_equal(link_load_create(t, ends, 8, &load), STATUS_OK);
     link_load_add(load, 0, 0, 1, 30);
     link_load_add(load, 1, 0, 1, 10);
     assert_int_equal(link_load_finish(load), STATUS_OK);
