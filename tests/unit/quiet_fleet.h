@@ -50,13 +50,18 @@ static inline struct screened screen(struct simulated *f)
     return screen_with(f, &references);
 }
 
-static inline void check_sentence(const struct screened *screened, int at, const char *expected)
+static inline void sentence_get(const struct screened *screened, int at, char line[400])
 {
-    char line[400];
-    struct text text = text_in(line, sizeof line);
+    struct text text = text_in(line, 400);
     assert_true(at < screened->found->count);
     fleet_fault_put(&screened->found->items[at], &(struct fleet_names){.hosts = quiet_names},
                     &text);
+}
+
+static inline void check_sentence(const struct screened *screened, int at, const char *expected)
+{
+    char line[400];
+    sentence_get(screened, at, line);
     assert_string_equal(line, expected);
 }
 
@@ -64,10 +69,7 @@ static inline void check_sentence(const struct screened *screened, int at, const
 static inline void check_beginning(const struct screened *screened, int at, const char *expected)
 {
     char line[400];
-    struct text text = text_in(line, sizeof line);
-    assert_true(at < screened->found->count);
-    fleet_fault_put(&screened->found->items[at], &(struct fleet_names){.hosts = quiet_names},
-                    &text);
+    sentence_get(screened, at, line);
     line[strlen(expected)] = '\0';
     assert_string_equal(line, expected);
 }

@@ -319,27 +319,30 @@ static void gather_passing_failure(struct merging *m)
     gather_from(m, m->peer, m->host, SUSPECT_CLEARED);
 }
 
+static bool is_slowness(enum complaint complaint)
+{
+    return complaint == COMPLAINT_BANDWIDTH || complaint == COMPLAINT_LATENCY;
+}
+
 /* Is an end of a link slow itself on a suspect's rail, in a latency or a bandwidth, and as far from
  * the fleet? Cores that are busy show in the one with all partners, and in the other with some. */
 static bool is_slow_by_end(const struct merging *m, const struct suspect *link)
 {
     const int ends[] = {m->host, m->peer};
     for (int e = 0; e < 2; e++)
-        for (const struct suspect *s = m->isolation->hosts[ends[e]].suspects; s; s = s->sibling) {
-            enum complaint complaint = suspect_complaint(m->isolation, s);
-            bool slow = complaint == COMPLAINT_BANDWIDTH || complaint == COMPLAINT_LATENCY;
-            if (s->peer < 0 && s->state == SUSPECT_CONFIRMED && slow &&
+        for (const struct suspect *s = m->isolation->hosts[ends[e]].suspects; s; s = s->sibling)
+            if (s->peer < 0 && s->state == SUSPECT_CONFIRMED &&
+                is_slowness(suspect_complaint(m->isolation, s)) &&
                 series_of(m, s)->rail == series_of(m, link)->rail &&
                 height_of(m, s) >= height_of(m, link))
                 return true;
-        }
     return false;
 }
 
 static void ends_explain(struct merging *m)
 {
     int kept = 0;
-    if (m->complaint != COMPLAINT_BANDWIDTH && m->complaint != COMPLAINT_LATENCY)
+    if (!is_slowness(m->complaint))
         return;
     for (int i = 0; i < m->count; i++)
         if (!is_slow_by_end(m, m->suspects[i]))

@@ -59,15 +59,15 @@ static struct suspect *suspect_take(struct isolation *isolation, int host, int p
     if (known)
         return known;
     struct suspect *suspect = arena_new(isolation->memory, 1, sizeof *suspect);
-    bool by_chance = isolation->fleet->series[series].metric == METRIC_LOSS; /* now and then, too */
+    bool loss = isolation->fleet->series[series].metric == METRIC_LOSS; /* it comes and goes */
     *suspect = (struct suspect){.host = host,
                                 .peer = peer,
                                 .series = series,
                                 .limit = {.excess = INFINITY},
                                 .outcome = outcome,
                                 .by_chance = INFINITY,
-                                .patience = by_chance ? PATIENCE_NOW : PATIENCE_SLOW,
-                                .tries_most = by_chance ? TRIES_NOW : TRIES_SLOW,
+                                .patience = loss ? PATIENCE_NOW : PATIENCE_SLOW,
+                                .tries_most = loss ? TRIES_NOW : TRIES_SLOW,
                                 .number = isolation->count++,
                                 .sibling = isolation->hosts[host].suspects};
     isolation->hosts[host].suspects = suspect;

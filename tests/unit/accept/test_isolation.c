@@ -3,18 +3,14 @@
  * which partners and in which direction.
  * tier: check; load: cpu1
  */
-#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
-#include <string.h>
 
 #include <cmocka.h>
 
 #include "accept/judge/internal.h"
-#include "base/stats/stats.h"
 #include "tests/unit/quiet_fleet.h"
 
 /* A host with a high latency, and a link: one of it that is no slower explains nothing more and is
@@ -191,25 +187,18 @@ static void test_end_of_time(void **state)
 {
     (void)state;
     static const struct {
-        int rounds, hits;
-        double noise; /* slow readings of other hosts, of all */
+        struct suspect suspect;
         enum health health;
-    } cases[] = {{3, 0, 0, HEALTH_GOOD},
-                 {4, 1, 0.2, HEALTH_GOOD},
-                 {4, 2, 0, HEALTH_SUSPECT},
-                 {1, 1, 0, HEALTH_SUSPECT}};
+    } cases[] = {{{.tries = 3, .hits = 0, .by_chance = 3}, HEALTH_GOOD},
+                 {{.tries = 4, .hits = 1, .by_chance = 1}, HEALTH_GOOD},
+                 {{.tries = 4, .hits = 1, .by_chance = 0.99}, HEALTH_SUSPECT},
+                 {{.tries = 1, .hits = 1, .by_chance = 1}, HEALTH_SUSPECT}};
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
-        struct suspect suspect = {.host = 1,
-                                  .peer = -1,
-                                  .tries = cases[c].rounds,
-                                  .hits = cases[c].hits,
-                                  .by_chance = 3 * binomial_tail(cases[c].rounds, cases[c].hits,
-                                                                 fmax(cases[c].noise, 0.02))};
-        struct fleet_fault fault = {.kind = FLEET_FAULT_SLOW,
-                                    .place = PLACE_HOST,
-                                    .ended_early = true,
-                                    .by_chance = suspect.by_chance,
-                                    .worst = &suspect};
+        const struct fleet_fault fault = {.kind = FLEET_FAULT_SLOW,
+                                          .place = PLACE_HOST,
+                                          .ended_early = true,
+                                          .by_chance = cases[c].suspect.by_chance,
+                                          .worst = &cases[c].suspect};
         assert_int_equal(fleet_fault_health(&fault), cases[c].health);
     }
     for (int slow = 0; slow < 2; slow++) {

@@ -379,6 +379,18 @@ static void test_chancy_losses(void **state)
     fleet_free(fleet);
 }
 
+/* Parts of a fleet are inferred anew in each rotation: the caller's switches go. */
+static void test_switches_are_kept(void **state)
+{
+    (void)state;
+    int switches[] = {0, 1};
+    const struct fleet_config config = {.hosts = 2, .rails = 1, .switches = switches};
+    struct fleet *fleet = fleet_create(&config, NULL, 0);
+    switches[0] = switches[1] = -1;
+    assert_true(fleet->config.switches[0] == 0 && fleet->config.switches[1] == 1);
+    fleet_free(fleet);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -386,7 +398,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_now_and_then),   cmocka_unit_test(test_large_fleet),
         cmocka_unit_test(test_healthy_fleets), cmocka_unit_test(test_half),
         cmocka_unit_test(test_few_hosts),      cmocka_unit_test(test_many),
-        cmocka_unit_test(test_chancy_losses),
+        cmocka_unit_test(test_chancy_losses),  cmocka_unit_test(test_switches_are_kept),
     };
     if (argc == 1)
         return cmocka_run_group_tests(tests, NULL, NULL);
