@@ -216,6 +216,7 @@ void gaps_judge(struct acceptance *acceptance)
  * Packets that arrive twice, though nobody sent them again. TCP drops the second.
  */
 #define DOUBLES_LEAST 100 /* packets of a host, above the fleet's median */
+#define DOUBLES_ENDS  0.9 /* of the packets of one end of a link, the other end has at least */
 
 /* Growth of a host's counters of TCP, in all stages. */
 struct tcp_growth {
@@ -233,58 +234,95 @@ static void tcp_growth_add(struct tcp_growth *growth, const struct counter *coun
         growth->came_twice += value;
 }
 
-/* The growth of each host, as an array. *surplus: the packets of all hosts that came twice, and that
- * no host had sent again. */
-static struct tcp_growth *tcp_growths(const struct acceptance *acceptance, double *surplus)
+/* The growth of each host, as an array. */
+static struct tcp_growth *tcp_growths(const struct acceptance *acceptance)
 {
-    int hosts = acceptance->roster->host_count;
-    struct tcp_growth *growths = new_array((size_t)hosts, sizeof *growths);
+    struct tcp_growth *growths = new_array((size_t)acceptance->roster->host_count, sizeof *growths);
     for (int i = 0; i < acceptance->growth.count; i++) {
         const struct counter_growth *growth = &acceptance->growth.items[i];
         for (int c = 0; c < growth->device.counters.count; c++)
             tcp_growth_add(&growths[growth->host], &growth->device.counters.counters[c]);
     }
-    *surplus = 0;
-    for (int h = 0; h < hosts; h++)
-        *surplus += growths[h].sent_twice - growths[h].resent;
     return growths;
 }
 
-/* A packet that came twice to a host may have been sent again by any other. */
-static double doubles_of(const struct tcp_growth *growth, double surplus, bool sent)
-{
-    double count = sent ? growth->sent_twice - growth->resent : fmin(growth->came_twice, surplus);
-    return fmax(count, 0);
-}
+/* Doubled packets: those that a host sent, and those for it. */
+struct doubles {
+    double *counts[2]; /* [of a host's packets: sent][host] */
+    double limits[2], medians[2];
+    double named[2];    /* the count of the host that was named last; it has none any more */
+    double unexplained; /* of all hosts, less those of the hosts that are named */
+};
 
-static void doubles_find(struct acceptance *acceptance, int host, bool sent, double count,
-                         double median)
-{
-    stage_finds(
-        acceptance, last_stage(acceptance), FOUND_DOUBLED, host, HEALTH_SUSPECT, STATUS_SLOW,
-        "%s: %.0f of the packets %s twice, and were not sent again (the fleet's median: "
-        "%.0f): a switch or bridge on its way doubles them",
-        acceptance->labels[host], count, sent ? "that it sent came" : "for it came", median);
-}
-
-void doubles_judge(struct acceptance *acceptance)
+static void doubles_open(struct doubles *doubles, const struct acceptance *acceptance)
 {
     size_t hosts = (size_t)acceptance->roster->host_count;
-    double surplus, *counts = new_array(hosts, sizeof *counts);
-    struct tcp_growth *growths = tcp_growths(acceptance, &surplus);
-    for (int sent = 0; sent < 2 && hosts >= HOSTS_COMPARED; sent++) {
-        for (size_t h = 0; h < hosts; h++)
-            counts[h] = doubles_of(&growths[h], surplus, sent);
-        struct reason limit = gaps_limit(counts, hosts, DOUBLES_LEAST, 2 * (double)hosts,
+    struct tcp_growth *growths = tcp_growths(acceptance);
+    doubles->counts[0] = new_array(hosts, sizeof **doubles->counts);
+    doubles->counts[1] = new_array(hosts, sizeof **doubles->counts);
+    doubles->unexplained = 0;
+    for (size_t h = 0; h < hosts; h++) {
+        doubles->counts[1][h] = fmax(growths[h].sent_twice - growths[h].resent, 0);
+        doubles->unexplained += doubles->counts[1][h];
+    }
+    for (size_t h = 0; h < hosts; h++) /* any other host may have sent those again */
+        doubles->counts[0][h] = fmin(growths[h].came_twice, doubles->unexplained);
+    for (int sent = 0; sent < 2; sent++) {
+        double *sorted = new_array(hosts, sizeof *sorted);
+        memcpy(sorted, doubles->counts[sent], hosts * sizeof *sorted);
+        struct reason limit = gaps_limit(sorted, hosts, DOUBLES_LEAST, 2 * (double)hosts,
                                          ALARMS_DOUBLES * acceptance->asked->false_alarms);
-        for (size_t h = 0; h < hosts; h++) {
-            double count = doubles_of(&growths[h], surplus, sent);
-            if (count > limit.threshold)
-                doubles_find(acceptance, (int)h, sent, count, limit.median);
-        }
+        doubles->limits[sent] = limit.threshold;
+        doubles->medians[sent] = limit.median;
+        doubles->named[sent] = INFINITY;
+        free(sorted);
     }
     free(growths);
-    free(counts);
+}
+
+static void doubles_find(struct acceptance *acceptance, const struct doubles *doubles, int host,
+                         int sent)
+{
+    stage_finds(acceptance, last_stage(acceptance), FOUND_DOUBLED, host, HEALTH_SUSPECT,
+                STATUS_SLOW,
+                "%s: %.0f of the packets %s twice, and were not sent again (the fleet's median: "
+                "%.0f): a switch or bridge on its way doubles them",
+                acceptance->labels[host], doubles->counts[sent][host],
+                sent ? "that it sent came" : "for it came", doubles->medians[sent]);
+}
+
+/* The host and direction with the most of what is not explained, 2 * host + sent; -1: none. The two
+ * ends of a link that doubles packets have about as many, and neither explains the other. */
+static int doubles_most(const struct doubles *doubles, int hosts)
+{
+    int most = -1;
+    for (int i = 0; i < 2 * hosts; i++) {
+        double count = doubles->counts[i % 2][i / 2], limit = doubles->limits[i % 2];
+        bool is_end = count > DOUBLES_ENDS * doubles->named[1 - i % 2] && count > limit;
+        if ((is_end || fmin(count, doubles->unexplained) > limit) &&
+            (most < 0 || count > doubles->counts[most % 2][most / 2]))
+            most = i;
+    }
+    return most;
+}
+
+/* Each packet has a sender and a receiver: the host with the most explains those of others. */
+void doubles_judge(struct acceptance *acceptance)
+{
+    int most, hosts = acceptance->roster->host_count;
+    struct doubles doubles;
+    if (hosts < HOSTS_COMPARED)
+        return;
+    doubles_open(&doubles, acceptance);
+    while ((most = doubles_most(&doubles, hosts)) >= 0) {
+        double *count = &doubles.counts[most % 2][most / 2];
+        doubles_find(acceptance, &doubles, most / 2, most % 2);
+        doubles.unexplained -= *count;
+        doubles.named[most % 2] = *count;
+        *count = 0;
+    }
+    free(doubles.counts[0]);
+    free(doubles.counts[1]);
 }
 
 /*
