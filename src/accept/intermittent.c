@@ -217,6 +217,8 @@ void gaps_judge(struct acceptance *acceptance)
  */
 #define DOUBLES_LEAST 100 /* packets of a host, above the fleet's median */
 #define DOUBLES_ENDS  0.9 /* of the packets of one end of a link, the other end has at least */
+#define DOUBLES_LEFT                                                                               \
+    0.5 /* of the packets of a host that is named, more are not explained by others */
 
 /* Growth of a host's counters of TCP, in all stages. */
 struct tcp_growth {
@@ -291,6 +293,13 @@ static void doubles_find(struct acceptance *acceptance, const struct doubles *do
                 sent ? "that it sent came" : "for it came", doubles->medians[sent]);
 }
 
+/* Is a count that of the other end of a link, whose first end was named last? */
+static bool is_other_end(const struct doubles *doubles, int most)
+{
+    double count = doubles->counts[most % 2][most / 2], named = doubles->named[1 - most % 2];
+    return count > DOUBLES_ENDS * named && named > DOUBLES_ENDS * count;
+}
+
 /* The host and direction with the most of what is not explained, 2 * host + sent; -1: none. The two
  * ends of a link that doubles packets have about as many, and neither explains the other. */
 static int doubles_most(const struct doubles *doubles, int hosts)
@@ -298,8 +307,8 @@ static int doubles_most(const struct doubles *doubles, int hosts)
     int most = -1;
     for (int i = 0; i < 2 * hosts; i++) {
         double count = doubles->counts[i % 2][i / 2], limit = doubles->limits[i % 2];
-        bool is_end = count > DOUBLES_ENDS * doubles->named[1 - i % 2] && count > limit;
-        if ((is_end || fmin(count, doubles->unexplained) > limit) &&
+        bool is_left = doubles->unexplained > fmax(limit, DOUBLES_LEFT * count);
+        if (count > limit && (is_left || is_other_end(doubles, i)) &&
             (most < 0 || count > doubles->counts[most % 2][most / 2]))
             most = i;
     }
@@ -317,7 +326,8 @@ void doubles_judge(struct acceptance *acceptance)
     while ((most = doubles_most(&doubles, hosts)) >= 0) {
         double *count = &doubles.counts[most % 2][most / 2];
         doubles_find(acceptance, &doubles, most / 2, most % 2);
-        doubles.unexplained -= *count;
+        if (!is_other_end(&doubles, most)) /* its packets are those of the first */
+            doubles.unexplained -= *count;
         doubles.named[most % 2] = *count;
         *count = 0;
     }
@@ -328,23 +338,26 @@ void doubles_judge(struct acceptance *acceptance)
 /*
  * Links of hosts that come and go.
  */
-/* Is it a link that was slow, or whose measurement failed? A host that comes and goes explains
- * neither wrong data nor vanishing packets, and its loss is a finding of its own. */
+/* Is it a link that was slow, lost packets, or whose measurement failed? A host that comes and goes
+ * explains neither wrong data nor vanishing packets, and its own loss is a finding of its own. */
 static bool may_be_explained(const struct found *found)
 {
     return found->peer >= 0 && found->health == HEALTH_SUSPECT && !found->loss &&
            found->status != STATUS_WRONG_DATA &&
-           (found->kind == FOUND_SLOW_PATH || found->kind == FOUND_FAILED);
+           (found->kind == FOUND_SLOW_PATH || found->kind == FOUND_LOSS ||
+            found->kind == FOUND_FAILED);
 }
 
-/* Does a finding of this host alone explain what its link with `peer` showed? Words of rank 0 cross
- * the link with rank 0's host, and explain nothing there. */
-static bool explains_link(const struct acceptance *acceptance, const struct found *found, int host,
-                          int peer)
+/* Does a finding of this host alone explain what its link with `peer` showed? A host that is
+ * stopped loses no packets. Words of rank 0 cross the link with rank 0's host, and explain nothing
+ * there. */
+static bool explains_link(const struct acceptance *acceptance, const struct found *found,
+                          const struct found *link, int host, int peer)
 {
+    bool stopped = found->kind == FOUND_STOPPED && link->kind != FOUND_LOSS;
     bool unheard = found->kind == FOUND_UNHEARD && peer != acceptance->roster->agents[0].host;
     return found->host == host && found->peer < 0 && found->health == HEALTH_BAD &&
-           (found->kind == FOUND_CARRIER || found->kind == FOUND_STOPPED || unheard);
+           (found->kind == FOUND_CARRIER || stopped || unheard);
 }
 
 void links_judge(struct acceptance *acceptance)
@@ -356,9 +369,9 @@ void links_judge(struct acceptance *acceptance)
         if (!may_be_explained(link))
             continue;
         for (int j = 0; j < findings->count; j++)
-            if (explains_link(acceptance, &findings->items[j], link->host, link->peer))
+            if (explains_link(acceptance, &findings->items[j], link, link->host, link->peer))
                 end = link->host;
-            else if (explains_link(acceptance, &findings->items[j], link->peer, link->host))
+            else if (explains_link(acceptance, &findings->items[j], link, link->peer, link->host))
                 end = link->peer;
         if (end < 0)
             continue;

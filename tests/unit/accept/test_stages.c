@@ -3,6 +3,7 @@
  * clocks, and faults that come and go.
  * tier: check; load: cpu1; program: own
  */
+#include "base/parse.h"
 #include "tests/unit/accept_fleet.h"
 
 /* ---- counters ---- */
@@ -114,7 +115,9 @@ static void hosts_that_come_and_go_explain_their_links(void **state)
                  {FOUND_CARRIER, HEALTH_BAD, 1, 2, STATUS_SLOW, false, FOUND_SLOW_PATH, false},
                  {FOUND_RATE, HEALTH_BAD, 1, 3, STATUS_SLOW, false, FOUND_SLOW_PATH, false},
                  {FOUND_CARRIER, HEALTH_BAD, 1, 3, STATUS_SLOW, false, FOUND_MTU, false},
-                 {FOUND_CARRIER, HEALTH_BAD, 1, 3, STATUS_SLOW, false, FOUND_LOSS, false},
+                 {FOUND_CARRIER, HEALTH_BAD, 1, 3, STATUS_SLOW, true, FOUND_LOSS, false},
+                 {FOUND_UNHEARD, HEALTH_BAD, 3, 2, STATUS_SLOW, true, FOUND_LOSS, false},
+                 {FOUND_STOPPED, HEALTH_BAD, 1, 3, STATUS_SLOW, false, FOUND_LOSS, false},
                  {FOUND_CARRIER, HEALTH_BAD, 1, 3, STATUS_TIMEOUT, false, FOUND_FAILED, true},
                  {FOUND_CARRIER, HEALTH_BAD, 1, 3, STATUS_WRONG_DATA, false, FOUND_FAILED, false}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -199,57 +202,71 @@ static void check_findings(const struct acceptance *acceptance, const char *cons
         assert_string_equal(acceptance->findings.items[i].text, texts[i]);
 }
 
-/* Not for what was sent again, and not where all hosts count them. Each has a sender and a receiver,
- * and the one with the most explains those of others, but not the other end of a link. */
+/* Not for what was sent again, and not where all hosts count them. Each has a sender and a
+ * receiver, and the one with the most explains those of others, but not the other end of a link. */
 static void packets_that_arrive_twice_are_told(void **state)
 {
     (void)state;
-    enum { HOSTS = 5 };
+    enum { HOSTS = 5, FOUND_MOST = 4 };
     static const struct {
-        uint64_t resent, sent, came;
-    } counted[6][HOSTS] = {
-        {{5, 3, 0}, {900, 850, 90}, {0, 0, 760}, {2, 1, 4}, {0, 0, 0}}, /* h1 sent them again */
-        {{5, 3, 0}, {9, 509, 30}, {0, 520, 600}, {2, 1, 8}, {0, 0, 0}},
-        {{0, 300, 300}, {0, 350, 400}, {0, 400, 350}, {0, 410, 310}, {0, 390, 0}},
-        {{0, 300, 0}, {0, 320, 0}, {0, 310, 1200}, {0, 270, 0}, {0, 0, 0}}, /* for h2 alone */
-        {{0, 0, 300}, {0, 17504, 9}, {9000, 0, 2500}, {0, 0, 9020}, {0, 0, 2600}}, /* h1's alone */
-        {{0, 0, 0}, {0, 200, 0}, {0, 8, 7}, {0, 0, 191}, {0, 0, 0}}};              /* of h1 to h3 */
-    static const char *const texts[6][3] = {
-        {NULL},
-        {"h2: 600 of the packets for it came twice, and were not sent again (the fleet's median: "
-         "8): "
-         "a switch or bridge on its way doubles them",
-         "h2: 520 of the packets that it sent came twice, and were not sent again (the fleet's "
-         "median: 0): a switch or bridge on its way doubles them"},
-        {NULL},
-        {"h2: 1200 of the packets for it came twice, and were not sent again (the fleet's median: "
-         "0): "
-         "a switch or bridge on its way doubles them"},
-        {"h1: 17504 of the packets that it sent came twice, and were not sent again (the fleet's "
-         "median: 0): a switch or bridge on its way doubles them"},
-        {"h1: 200 of the packets that it sent came twice, and were not sent again (the fleet's "
-         "median: 0): a switch or bridge on its way doubles them",
-         "h3: 191 of the packets for it came twice, and were not sent again (the fleet's median: "
-         "0): a switch or bridge on its way doubles them"}};
-    for (int i = 0; i < 6; i++) {
+        struct {
+            uint64_t resent, sent, came;
+        } counted[HOSTS];
+        struct {
+            int host, count;
+            bool sent;
+            int median;
+        } found[FOUND_MOST]; /* ended by a count of 0 */
+    } cases[] = {
+        /* h1 sent them again */
+        {{{5, 3, 0}, {900, 850, 90}, {0, 0, 760}, {2, 1, 4}, {0, 0, 0}}, {{0}}},
+        /* to and from h2 */
+        {{{5, 3, 0}, {9, 509, 30}, {0, 520, 600}, {2, 1, 8}, {0, 0, 0}},
+         {{2, 600, false, 8}, {2, 520, true, 0}}},
+        /* all alike */
+        {{{0, 300, 300}, {0, 350, 400}, {0, 400, 350}, {0, 410, 310}, {0, 390, 0}}, {{0}}},
+        /* for h2 alone */
+        {{{0, 300, 0}, {0, 320, 0}, {0, 310, 1200}, {0, 270, 0}, {0, 0, 0}}, {{2, 1200, false, 0}}},
+        /* of h1 alone; h2 lost packets */
+        {{{0, 0, 300}, {0, 17504, 9}, {9000, 0, 2500}, {0, 0, 9020}, {0, 0, 2600}},
+         {{1, 17504, true, 0}}},
+        /* of the link from h1 to h3; and of that from h2 to h4 */
+        {{{0, 0, 0}, {0, 200, 0}, {0, 8, 7}, {0, 0, 191}, {0, 0, 0}},
+         {{1, 200, true, 0}, {3, 191, false, 0}}},
+        {{{0, 0, 0}, {0, 200, 0}, {0, 300, 0}, {0, 0, 200}, {0, 0, 300}},
+         {{2, 300, true, 0}, {4, 300, false, 0}, {1, 200, true, 0}, {3, 200, false, 0}}},
+        /* for h1, and for h2; h3 and h4 have sent them */
+        {{{0, 0, 0}, {0, 0, 5000}, {0, 0, 500}, {0, 2500, 0}, {0, 3000, 0}},
+         {{1, 5000, false, 0}, {2, 500, false, 0}}},
+    };
+    for (int i = 0; i < LENGTH(cases); i++) {
         struct acceptance acceptance = fleet_open(HOSTS);
-        int count = 0;
         for (int look = 0; look < 2; look++) {
             for (int h = 0; h < HOSTS; h++) {
                 counts_clear(h);
                 counts(h, "host", "tcp_RetransSegs", COUNTER_CONGESTED,
-                       1 + (look ? counted[i][h].resent : 0));
+                       1 + (look ? cases[i].counted[h].resent : 0));
                 counts(h, "host", "tcp_TCPDSACKRecv", COUNTER_CONGESTED,
-                       1 + (look ? counted[i][h].sent : 0));
+                       1 + (look ? cases[i].counted[h].sent : 0));
                 counts(h, "host", "tcp_TCPDSACKOldSent", COUNTER_CONGESTED,
-                       1 + (look ? counted[i][h].came : 0));
+                       1 + (look ? cases[i].counted[h].came : 0));
             }
             assert_int_equal(counting_look(&acceptance, STAGE_PAIRS), STATUS_OK);
         }
         doubles_judge(&acceptance);
-        while (count < 3 && texts[i][count])
-            count++;
-        check_findings(&acceptance, texts[i], count);
+        int count = 0;
+        for (; count < FOUND_MOST && cases[i].found[count].count; count++) {
+            char text[256];
+            snprintf(text, sizeof text,
+                     "h%d: %d of the packets %s twice, and were not sent again (the fleet's "
+                     "median: %d): a switch or bridge on its way doubles them",
+                     cases[i].found[count].host, cases[i].found[count].count,
+                     cases[i].found[count].sent ? "that it sent came" : "for it came",
+                     cases[i].found[count].median);
+            assert_true(count < acceptance.findings.count);
+            assert_string_equal(acceptance.findings.items[count].text, text);
+        }
+        assert_int_equal(acceptance.findings.count, count);
         for (int h = 0; h < HOSTS; h++)
             device_changes_free(&fleet.now[h]);
         counting_free(&acceptance);
@@ -343,7 +360,7 @@ static void the_host_of_rank_0_is_named_for_all_others(void **state)
     }
 }
 
-/* Of two hosts it may be either; of three, the one that the other two do not hear. One host alone
+/* Either of two hosts may be it; of three, the one that the other two do not hear. One host alone
  * is compared with nothing. In a long run a share of it counts. */
 static void few_hosts_and_long_runs_have_fewer_faults(void **state)
 {
@@ -413,6 +430,31 @@ static void carriers_of_most_hosts_are_no_hosts_fault(void **state)
     fleet_close(&acceptance);
 }
 
+/* A host that loses it in three of four stages is one host. */
+static void carriers_of_one_host_count_once(void **state)
+{
+    (void)state;
+    enum { HOSTS = 4 };
+    struct acceptance acceptance = fleet_open(HOSTS);
+    acceptance.began = clock_seconds() - 25;
+    for (int look = 0; look < 4; look++) {
+        for (int h = 0; h < HOSTS; h++) {
+            counts_clear(h);
+            counts(h, "eth0", "carrier_lost", COUNTER_FAULTY, h == 1 ? (uint64_t)look : 0);
+        }
+        assert_int_equal(counting_look(&acceptance, STAGE_SELF + look), STATUS_OK);
+    }
+    acceptance.findings.count = 0; /* the notes of the stages */
+    carriers_judge(&acceptance);
+    assert_int_equal(acceptance.findings.count, 1);
+    assert_int_equal(acceptance.findings.items[0].host, 1);
+    assert_int_equal(acceptance.findings.items[0].health, HEALTH_BAD);
+    for (int h = 0; h < HOSTS; h++)
+        device_changes_free(&fleet.now[h]);
+    counting_free(&acceptance);
+    fleet_close(&acceptance);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -427,6 +469,7 @@ int main(void)
         cmocka_unit_test(the_host_of_rank_0_is_named_for_all_others),
         cmocka_unit_test(few_hosts_and_long_runs_have_fewer_faults),
         cmocka_unit_test(carriers_of_most_hosts_are_no_hosts_fault),
+        cmocka_unit_test(carriers_of_one_host_count_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
