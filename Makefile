@@ -1,4 +1,4 @@
-# cctest - build, install; `make help` says what else. Tests: tests/build.mk. What this machine has: scripts/configure.
+# cctest - build, install; `make help` says what else. Tests: tests/build.mk; the manual: man/build.mk. What this machine has: scripts/configure.
 #
 # Variables: SAN=address,undefined or SAN=thread; DEV=1 (warnings are errors); V=1 (show commands);
 #   PMIX=yes (an error where pmix.h is missing) or PMIX=no (leave it out); likewise VERBS=yes or VERBS=no;
@@ -74,7 +74,7 @@ endif
 
 binary := $(if $(SAN),$(BUILD)/cctest,cctest)
 sources := $(filter-out $(left_out),$(wildcard $(addsuffix /*.c,src/* src/*/* src/*/*/* algorithms algorithms/* transports transports/* cli cli/* cli/*/*)))
-objects := $(sources:%.c=$(BUILD)/%.o) $(kernels:%.cu=$(BUILD)/%.o)
+objects := $(sources:%.c=$(BUILD)/%.o) $(BUILD)/cli/info/schema.o $(kernels:%.cu=$(BUILD)/%.o)
 # Ranks and helpers are threads; cli/main.c says how small their stacks may be (STACK_LEAST).
 $(objects): flags += $(if $(SAN),,-Wframe-larger-than=16384)
 # Tests link with everything but main(), as an archive, so that a test can replace a part.
@@ -84,7 +84,8 @@ library := $(BUILD)/libcctest.a
 libraries := -Wl,-Bstatic -lhwloc -ljansson -lsodium -lexpat -Wl,-Bdynamic -ludev -lm -ldl -pthread \
     $(if $(cuda_found),$(cudart) -ldl -lrt -lpthread)
 
-all: $(binary)
+include man/build.mk
+all: $(binary) pages
 
 # $(call link,OPTIONS,LIBRARIES): links $@ of the objects among its prerequisites, then the archive. The CUDA runtime for tests
 # takes the place of CUDA's.
@@ -142,14 +143,20 @@ endif
 
 # Installs what `make` has built: root may have other tools on the PATH.
 installed := $(DESTDIR)$(PREFIX)
-install: $(if $(wildcard $(binary)),,$(binary))
+install: $(foreach file,$(binary) $(pages),$(if $(wildcard $(file)),,$(file)))
 	install -D -m 755 $(binary) $(installed)/bin/cctest
-	install -D -m 644 man/cctest.1 $(installed)/share/man/man1/cctest.1
+	$(foreach page,$(pages),install -D -m 644 $(page) $(call installed_page,$(page)) &&) true
 	install -D -m 644 cli/completion.bash $(installed)/share/bash-completion/completions/cctest
+	install -D -m 644 cli/completion.zsh $(installed)/share/zsh/site-functions/_cctest
+	install -D -m 644 cli/completion.fish $(installed)/share/fish/vendor_completions.d/cctest.fish
 	install -D -m 644 cli/schema.json $(installed)/share/cctest/schema.json
+	install -d $(installed)/share/doc/cctest && install -m 644 doc/*.md $(installed)/share/doc/cctest
 
 uninstall:
-	rm -f $(addprefix $(installed)/,bin/cctest share/man/man1/cctest.1 share/bash-completion/completions/cctest share/cctest/schema.json)
+	rm -f $(foreach page,$(pages),$(call installed_page,$(page))) $(addprefix $(installed)/,bin/cctest \
+	    share/bash-completion/completions/cctest share/zsh/site-functions/_cctest \
+	    share/fish/vendor_completions.d/cctest.fish share/cctest/schema.json)
+	rm -rf $(installed)/share/doc/cctest
 	rmdir $(installed)/share/cctest 2>/dev/null || true
 
 # A toolkit of `scripts/setup --cuda` stays.
@@ -163,7 +170,7 @@ help:
 ## make install           PREFIX=/usr/local, DESTDIR=; make uninstall; make clean
 
 include tests/build.mk
--include $(objects:.o=.d)
+-include $(objects:.o=.d) $(BUILD)/man/generate.d
 
 .SECONDARY:
-.PHONY: FORCE all install uninstall clean help
+.PHONY: FORCE all pages install uninstall clean help

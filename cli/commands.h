@@ -19,6 +19,9 @@ enum status tune_command(const struct command_line *line, struct request *reques
 enum status guidelines_command(const struct command_line *line, struct request *request);
 enum status help_command(const struct command_line *line, struct request *request);
 
+/* Calls `take` with each word that `cctest help` explains, but for those with another name. */
+void help_words(void (*take)(void *argument, const char *word), void *argument);
+
 /* Describes the algorithms of this name or alias, of every collective that has one. */
 void list_algorithm(const char *name);
 

@@ -18,11 +18,12 @@
 #include "cli/run/run.h"
 #include "base/io/io.h"
 
-/* The Makefile warns of a function that takes more than 16 KiB. A chain of calls has few of them. */
+/* The Makefile warns of a function that takes more than 16 KiB. A chain of calls has few of
+ * them. */
 #define STACK_LEAST ((size_t)128 << 10)
 
-/* Writes JSON for scripts that wait for it, even if nothing could be started. A variable names a file
- * of results, and a request for help or for the version has none. */
+/* Writes JSON for scripts that wait for it, even if nothing could be started. A variable names a
+ * file of results, and a request for help or for the version has none. */
 static enum status refuse(const struct command_line *line, struct request *unused,
                           enum status status)
 {
@@ -61,11 +62,13 @@ static enum status start(int argc, char **argv, struct request *request, struct 
     }
     if (line.help)
         return help_command(&line, NULL);
+    if (argc == 1 && !line.command)
+        help_command(&line, NULL);
     if (!line.command)
         return refuse(&line, request,
                       fail(STATUS_USAGE,
                            "which collective? Write `cctest alltoall` to run one, `cctest list` to "
-                           "see them, `cctest help` for everything"));
+                           "see them, `cctest help` for more"));
     status = command_line_resolve(&line, request);
     if (status != STATUS_OK) {
         refuse(&line, request, status);
@@ -74,7 +77,8 @@ static enum status start(int argc, char **argv, struct request *request, struct 
         if (line.command->bit != FOR_RUN) /* a run has many processes, of which one warns */
             command_line_warn(&line);
         status = line.command->run(&line, request);
-        if (status == STATUS_USAGE && !(line.command->bit & (FOR_RUN | FOR_ACCEPT | FOR_TUNE))) /* they report it */
+        /* A run, accept and tune report it themselves. */
+        if (status == STATUS_USAGE && !(line.command->bit & (FOR_RUN | FOR_ACCEPT | FOR_TUNE)))
             refuse(&line, request, status);
     }
     job_release(&request->job);
@@ -82,7 +86,8 @@ static enum status start(int argc, char **argv, struct request *request, struct 
     return status;
 }
 
-/* The limit is also what each thread of the program gets. Too small a stack would end in a crash. */
+/* The limit is also what each thread of the program gets. Too small a stack would end in a
+ * crash. */
 static enum status stack_check(void)
 {
     struct rlimit stack;

@@ -1,6 +1,6 @@
 /*
- * worker.c - what a worker of `cctest accept`, `fit` and `tune` does: an ordinary rank of an ordinary small job,
- * or all ranks of one on its host.
+ * worker.c - what a worker of `cctest accept`, `fit` and `tune` does: an ordinary rank of an
+ * ordinary small job, or all ranks of one on its host.
  */
 #include "cli/worker.h"
 
@@ -20,8 +20,9 @@
 
 #define WORKER_WORDS_MOST 64
 
-/* Reads the command as the command line of a job. What each host has of its own is the agent's; the other texts
- * of the job belong to `words`, and the environment, which the agent has read, does not count again. */
+/* Reads the command as the command line of a job. What each host has of its own is the agent's; the
+ * other texts of the job belong to `words`, and the environment, which the agent has read, does not
+ * count again. */
 static enum status worker_read(char *words, const struct request *agent, struct request *request)
 {
     char program[] = "cctest", *argv[WORKER_WORDS_MOST + 1] = {program}, *place;

@@ -15,8 +15,8 @@ struct agents_command {
     bool first;                 /* this process is rank 0, or starts it */
 };
 
-/* Chooses the bootstrap, and calls `run`, which may refuse, or ends with bootstrap_run(). Where there are
- * no ranks, the file of --json says so. */
+/* Chooses the bootstrap, and calls `run`, which may refuse, or ends with bootstrap_run(). Where
+ * there are no ranks, the file of --json says so. */
 enum status agents_command_run(const struct command_line *line, struct request *request,
                                enum status (*run)(const struct agents_command *command));
 

@@ -113,7 +113,7 @@ over-cuda: $(over_cuda)
 	$(if $(over_cuda),,@echo 'the tests of tests/cuda are left out: no C++ compiler (set CXX)')
 	$(if $(over_cuda),,$(Q)rm -f $(cuda_programs) $(both_programs))
 
-tests: $(tests) over-verbs over-cuda $(binary) $(BUILD)/tests/bench/delay_line
+tests: $(tests) over-verbs over-cuda $(binary) $(if $(SAN),,pages) $(BUILD)/tests/bench/delay_line
 
 ## make check             the tests that a change needs first
 ## make check-deep        sanitizers, stand-ins, faults, hosts, Slurm, RDMA (scripts/setup --tests --rdma)

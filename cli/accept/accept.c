@@ -139,7 +139,7 @@ static void printer_rotation(struct accept_report *report, const struct acceptan
     json_keep(printer, acceptance, NULL);
 }
 
-/* What could not be written ends the run with an error, and JSON says so: it comes last. */
+/* A file that cannot be written ends the run with an error. JSON comes last, so that it says so. */
 static enum status printer_end(struct accept_report *report, const struct acceptance *acceptance,
                                enum status status)
 {

@@ -106,7 +106,8 @@ static void action_put(FILE *out, const struct found *found)
     markup_put(out, advice);
 }
 
-/* What a stage found of a host: its failures; of the links that it is an end of, too. */
+/* The failures that a stage found of a host and of the links that end there; `out` (NULL: none)
+ * gets them as XML. Returns how many. */
 static int case_failures(FILE *out, const struct acceptance *acceptance, enum accept_stage stage,
                          int host)
 {
@@ -463,8 +464,7 @@ json_t *accept_json(const struct acceptance *acceptance, const struct accept_ori
     json_object_set(document, "rotations",
                     acceptance->rotations ? acceptance->rotations : json_null());
     json_object_set_new(document, "findings", findings_json(&acceptance->findings));
-    json_object_set_new(document, "could_have_missed",
-                        missed_json(acceptance));
+    json_object_set_new(document, "could_have_missed", missed_json(acceptance));
     json_object_set_new(document, "drain", drain_json(acceptance));
     json_object_set_new(document, "errors", errors_json());
     return document;

@@ -300,20 +300,28 @@ static const struct collective *first_collective(const char *list)
     return collective_find(name);
 }
 
+static void offer_help(void *word, const char *name)
+{
+    offer(word, name, "");
+}
+
 /* A word that is not an option, after `count` such words. */
 static void offer_words(const struct word *word, const struct command *command, int count,
                         const struct collective *collective)
 {
-    bool helps = command && command->bit == FOR_HELP;
+    struct word wanted = *word;
     if (command && (command->bit & (FOR_REPORT | FOR_GUIDELINES))) {
         puts(FILES_TOO);
         return;
     }
-    for (const struct command *other = commands + 1;
-         (count == 0 || (helps && count == 1)) && other->name; other++)
+    if (command && command->bit == FOR_HELP && count == 1) {
+        help_words(offer_help, &wanted);
+        return;
+    }
+    for (const struct command *other = commands + 1; count == 0 && other->name; other++)
         offer(word, other->name, "");
     if (count == 0 || (command && count == 1 && command->words_most > 1))
-        offer_collectives(*word, count == 0 || helps || command->bit & (FOR_PLAN | FOR_PREDICT | FOR_TUNE));
+        offer_collectives(*word, count == 0 || command->bit & (FOR_PLAN | FOR_PREDICT | FOR_TUNE));
     if (command && command->bit == FOR_LIST && count == 2 && collective)
         for (int i = 0; algorithms[i]; i++)
             if (algorithm_serves(algorithms[i], collective->id))

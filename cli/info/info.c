@@ -69,8 +69,8 @@ static json_t *topology_facts(void)
     return facts;
 }
 
-/* A transport, a kind of memory, or a vendor's library. `summary`: a reference that is taken over. `why`:
- * it cannot be used; NULL: it can. */
+/* A transport, a kind of memory, or a vendor's library. `summary`: a reference that is taken over.
+ * `why`: it cannot be used; NULL: it can. */
 static json_t *available_fact(const char *name, json_t *summary, const char *why)
 {
     return json_pack("{s:s, s:o, s:b, s:s?}", "name", name, "summary", summary, "available", !why,

@@ -166,7 +166,7 @@ static void item_refuse(json_t *item, json_t *why)
     json_object_set_new(item, "why_not", why);
 }
 
-/* Of a transport by RDMA: the ports are its own. */
+/* A transport by RDMA needs a usable port among its own. */
 static void ports_judge(const json_t *document, json_t *transport)
 {
     size_t k;

@@ -158,7 +158,7 @@ static void words_add(struct text *text, const char *format, const char *words)
     }
 }
 
-/* What is behind the label. */
+/* The label of a part, and its facts behind it. */
 static void part_print(const json_t *parts, size_t index)
 {
     char buffer[1024], number[64];

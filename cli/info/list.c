@@ -216,7 +216,7 @@ static void print_collective(const struct collective *collective, const struct a
     putchar('\n');
 }
 
-/* Of the formulas. */
+/* The symbols of the formulas. */
 static void print_legend(void)
 {
     text_print(

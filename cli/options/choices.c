@@ -96,7 +96,7 @@ static enum status list_check(const struct request *request, const char *list)
     return status;
 }
 
-/* Those of the list that a collective has. */
+/* The algorithms of the list that a collective has. */
 static enum status choices_read(struct request *request, const struct collective *collective,
                                 const char *list)
 {
@@ -132,7 +132,7 @@ static enum status algorithm_read(const struct argument *argument, struct reques
     return status;
 }
 
-/* What ranks compare: hosts may have a file at different paths. */
+/* The name that ranks compare: hosts may have a file at different paths. */
 static const char *name_compared(const struct candidate *candidate, char text[CANDIDATE_TEXT_MOST])
 {
     const struct file_plan *plan = candidate->choice.file;

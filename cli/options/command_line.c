@@ -276,15 +276,25 @@ static enum status flags_read(int argc, char **argv, struct command_line *line)
 
 #define PREFIX "CCTEST_"
 
-/* "MIN_BYTES" is min-bytes. */
+/* "CCTEST_MIN_BYTES" of min-bytes. */
+static const char *variable_of(const char *option, char text[VARIABLE_MOST])
+{
+    snprintf(text, VARIABLE_MOST, PREFIX "%s", option);
+    for (char *at = text; *at; at++)
+        *at = *at == '-' ? '_' : (char)toupper((unsigned char)*at);
+    return text;
+}
+
+const char *option_variable(const struct option_row *row, char text[VARIABLE_MOST])
+{
+    return variable_of(row->name, text);
+}
+
+/* The variable of `length` bytes. */
 static bool variable_is(const char *variable, size_t length, const char *option)
 {
-    if (strlen(option) != length)
-        return false;
-    for (size_t i = 0; i < length; i++)
-        if (variable[i] != (option[i] == '-' ? '_' : toupper((unsigned char)option[i])))
-            return false;
-    return true;
+    char text[VARIABLE_MOST];
+    return strlen(variable_of(option, text)) == length && strncmp(variable, text, length) == 0;
 }
 
 /* Variables that are read elsewhere (controlplane/bootstrap/secret.c). */
@@ -299,7 +309,6 @@ static void environment_read(char **environment, struct command_line *line)
         const char *variable = *environment, *equals = strchr(variable, '=');
         if (strncmp(variable, PREFIX, strlen(PREFIX)) != 0 || !equals || equals[1] == '\0')
             continue;
-        variable += strlen(PREFIX);
         bool known = is_secret(variable, (size_t)(equals - variable));
         for (const struct option_row *row = option_table; row->name; row++) {
             struct argument *argument = &line->arguments[option_index(row)];
@@ -431,6 +440,8 @@ enum status command_line_read(int argc, char **argv, char **environment, struct 
     line->is_named = argc > 0 && program_is_word(argv[0]);
     if (line->is_named)
         line->words[line->word_count++] = basename(argv[0]);
+    if (argc == 3 && strcmp(argv[1], "help") == 0) /* `cctest help --np` */
+        argv[2] += strspn(argv[2], "-");
     enum status status = flags_read(argc, argv, line);
     environment_read(environment, line);
     status = first_failure(status, command_find(line));

@@ -21,9 +21,6 @@ extern const struct alias option_aliases[]; /* ended by one without name and let
 const struct alias *alias_named(const char *name);
 const struct alias *alias_lettered(int letter);
 
-/* What to write instead of a program's name, such as "osu_latency"; NULL: unknown. */
-const char *program_way(const char *name);
-
 /* ---- values.c ---- */
 
 extern const struct option_kind kind_stages;

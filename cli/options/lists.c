@@ -73,6 +73,8 @@ const struct name_table reduction_table = {.what = "operation",
                                            .chosen = offsetof(struct request, job.reductions)};
 const struct name_table memory_table = {
     .what = "kind of memory", .entries = memory_kinds, .name = offsetof(struct memory_kind, name)};
+const struct name_table transport_table = {
+    .what = "transport", .entries = transports, .name = offsetof(struct transport, name)};
 
 /* Fails with "<subject> is not a datatype; valid are ...; did you mean ...?". */
 static enum status unknown_entry(const struct name_table *table, const char *subject)
@@ -112,7 +114,7 @@ static json_t *memory_show(const struct option_row *option, const struct request
 const struct option_kind kind_memory = {.parse = memory_read, .show = memory_show};
 
 /*
- * What a job goes through.
+ * The lists that a job goes through.
  */
 /* One more of the list; false: it is there already. */
 static bool entry_choose(const struct name_table *table, struct request *request, const void *entry)

@@ -44,8 +44,8 @@ struct request {
  *
  * A row says everything about an option: how it is written, what it means, how its value is read,
  * which field of struct job it sets, and whether all ranks must agree on it. The command line, the
- * environment (CCTEST_<LONG_OPTION>), `--help`, the "options" of JSON, the comparison of ranks and
- * the test of the manual all read these rows.
+ * environment (CCTEST_<LONG_OPTION>), `cctest help`, the manual, completions of shells, the
+ * "options" of JSON and the comparison of ranks all read these rows.
  * ---- */
 
 enum option_group {
@@ -108,8 +108,8 @@ struct name_table {
     size_t name;         /* where an entry has its name, */
     size_t aliases;      /* and at most so many aliases, ended by NULL if they are fewer */
     int alias_most;
-    /* For lists: the entry of a name, NULL if there is none; and where a request has the pointers to
-     * those of the list, ended by NULL. */
+    /* For lists: the entry of a name, NULL if there is none; and where a request has the pointers
+     * to those of the list, ended by NULL. */
     const void *(*find)(const char *name);
     size_t chosen;
 };
@@ -118,27 +118,41 @@ struct name_table {
  * reads, and none twice. */
 enum file_use { FILE_NONE, FILE_READ, FILE_WRITTEN };
 
+/* An option's meaning to some commands, where it is not what its row says. */
+struct option_form {
+    unsigned commands; /* 0: there is no further form */
+    const char *help;
+    const char *standard; /* the default in words; "": none; NULL: as in the row */
+};
+#define OPTION_FORMS_MOST 3
+
 struct option_row {
     const char *name;     /* "min-bytes" */
     char letter;          /* 'b'; 0: none */
     const char *argument; /* "SIZE"; NULL: a switch */
     enum option_group group;
     unsigned commands;
-    const char *help;
+    const char *help;  /* a sentence, of `cctest help` */
+    const char *brief; /* a few words, of the overview; NULL: it is not there */
+    struct option_form forms[OPTION_FORMS_MOST];
+    /* Paragraphs for `cctest help --NAME` and the manual, with a blank line between them; a line
+     * that begins with "- word: " is an item of a list. Literals stand in single quotes. NULL: the
+     * sentence says all. */
+    const char *text;
     const char *standard;      /* the default, read like any value; NULL: none */
     const char *standard_note; /* the default in words, where there is no such value */
     const struct option_kind *kind;
-    size_t field, width;      /* of struct job: offset and bytes, for the kinds that need them */
-    long long least, most;    /* for numbers and sizes */
+    size_t field, width;   /* of struct job: offset and bytes, for the kinds that need them */
+    long long least, most; /* for numbers and sizes */
     /* For kind_words: the values 0, 1, ... For others: words that are no file, and that the shell
      * completes. Ended by NULL. */
     const char *const *words;
     const struct name_table *table; /* for kind_list and kind_memory */
-    const char *word;         /* for numbers: "auto", which stands for a number that no user can give; */
-    long long word_value;     /* this one. NULL: there is no word */
-    const char *advice;       /* of a refused number, where it is not the usual one; else NULL */
+    const char *word;     /* for numbers: "auto", which stands for a number that no user can */
+    long long word_value; /* give: this one. NULL: there is no word */
+    const char *advice;   /* of a refused number, where it is not the usual one; else NULL */
     enum file_use file;
-    bool per_rank;            /* each rank may have a value of its own; else all must agree */
+    bool per_rank; /* each rank may have a value of its own; else all must agree */
 };
 
 #define OPTIONS_MOST 96
@@ -150,6 +164,26 @@ const struct option_row *option_find(const char *name);
 /* Options of different commands may have one name: the row of those of `commands` (a sum of
  * FOR_...), or the first if they take none. */
 const struct option_row *option_of(const char *name, unsigned commands);
+
+/* The sentence and the default of an option, as one command (FOR_...) has them. The default is NULL
+ * if there is none. */
+const char *option_help(const struct option_row *row, unsigned command);
+const char *option_standard(const struct option_row *row, unsigned command);
+
+/* The variable that sets it: "CCTEST_MIN_BYTES". Returns `text`. */
+#define VARIABLE_MOST 64
+const char *option_variable(const struct option_row *row, char text[VARIABLE_MOST]);
+
+/* A paragraph of an option's text, or an item of a list in it. They belong to the text. */
+struct option_block {
+    bool is_first;                /* a blank line stands before it */
+    const char *word;             /* of an item: "zipf:S"; NULL: it is a paragraph */
+    const char *body;             /* what the item or the paragraph says */
+    int word_length, body_length; /* bytes */
+};
+
+/* Takes the next block off *text (NULL: there is none). False at the end. */
+bool option_block_next(const char **text, struct option_block *block);
 
 /* Writes all that the ranks of a job, or the agents of `accept`, must agree on, as a command line:
  * the collective, and every option of that command that is not per_rank. If two ranks differ, a
@@ -182,7 +216,7 @@ struct command {
     const char *name; /* the first word; for FOR_RUN the name of a collective */
     unsigned bit;     /* FOR_RUN ... */
     enum status (*run)(const struct command_line *line, struct request *request);
-    int words_most;   /* with the name */
+    int words_most; /* with the name */
     const char *synopsis;
     const char *summary;
 };
@@ -214,6 +248,9 @@ void command_line_warn(const struct command_line *line);
 /* Fails with "'alltaol' is not a collective or command: ...". */
 enum status unknown_command(const char *word);
 
+/* The cctest command for the work of a program, such as "osu_latency"; NULL: unknown. */
+const char *program_way(const char *name);
+
 /* The argument of an option, by long name. */
 const struct argument *command_line_argument(const struct command_line *line, const char *name);
 
@@ -229,7 +266,8 @@ const char *inject_fault(int index, const char **second);
 /* `kind_list`: some entries of the row's table. */
 extern const struct option_kind kind_list, kind_memory;
 
-extern const struct name_table collective_table, datatype_table, reduction_table, memory_table;
+extern const struct name_table collective_table, datatype_table, reduction_table, memory_table,
+    transport_table;
 
 /* All names and aliases, in the order of the table. */
 struct names table_names(const struct name_table *table);

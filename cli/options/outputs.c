@@ -66,7 +66,8 @@ static const char *options_of(const char *one, const char *other, char options[O
     return options;
 }
 
-/* Where an option of this command that has results says to write them; NULL: it is none, or not given. */
+/* Where an option of this command that has results says to write them; NULL: it is none, or not
+ * given. */
 static const char *output_path(const struct option_row *row, const struct request *request,
                                unsigned command)
 {
@@ -110,7 +111,8 @@ static bool is_word(const struct option_row *row, const char *text)
     return row->kind == &kind_split && text[strspn(text, "0123456789")] == '\0';
 }
 
-/* The file that a value of the option names, and that is read; NULL: none. `file`: a place for it. */
+/* The file that a value of the option names, and that is read; NULL: none. `file`: a place for
+ * it. */
 static const char *input_file(const struct option_row *row, const char *text, char file[PATH_MAX])
 {
     if (row->file != FILE_READ || is_word(row, text))
@@ -120,7 +122,8 @@ static const char *input_file(const struct option_row *row, const char *text, ch
     return strcmp(text, "-") == 0 ? "./-" : text;
 }
 
-/* The option of which a value that was given names `path` as a file to read; NULL: there is none. */
+/* The option of which a value that was given names `path` as a file to read; NULL: there is
+ * none. */
 static const struct option_row *reader_of(const struct command_line *line, const char *path)
 {
     const struct argument *algorithm = command_line_argument(line, "algorithm");

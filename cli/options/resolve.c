@@ -98,15 +98,27 @@ static enum status settle_counts(const struct command_line *line, struct request
     return STATUS_OK;
 }
 
+/* Sizes of a sweep: -i of other tools is the number of iterations. */
+#define SIZES_MOST 10000000
+
 static enum status settle_steps(const struct command_line *line, struct job *job)
 {
     enum source factor = source_of(line, "step-factor"), bytes = source_of(line, "step-bytes");
+    char least[SIZE_TEXT_MOST], most[SIZE_TEXT_MOST];
     if (bytes == SOURCE_NONE)
         return STATUS_OK;
     if (factor == bytes)
         return fail_option(
             STATUS_USAGE, "step-factor step-bytes",
             "--step-factor and --step-bytes both set the next size: give one of them");
+    if (bytes > factor && job_traits(job).sized &&
+        (job->largest - job->smallest) / job->increment >= SIZES_MOST)
+        return fail_option(
+            STATUS_USAGE, "step-bytes min-bytes max-bytes",
+            "--step-bytes %zu makes %zu sizes from %s to %s: a sweep has %d at most, "
+            "so take larger steps, or a factor (-f); -n is the number of iterations",
+            job->increment, (job->largest - job->smallest) / job->increment + 1,
+            size_format(job->smallest, least), size_format(job->largest, most), SIZES_MOST);
     if (bytes > factor)
         job->factor = 0;
     else
@@ -319,7 +331,8 @@ static enum status settle_accept(const struct command_line *line, struct request
     return transports_settle(request);
 }
 
-/* What most programs use: of the forms with counts, and of exchanges, one word asks. */
+/* The collectives that most programs use: neither forms with counts, which a user names, nor
+ * exchanges. */
 static void tune_collectives(struct job *job)
 {
     int count = 0;
@@ -335,8 +348,9 @@ static enum status settle_tuned_collectives(struct job *job)
     for (int i = 0; job->collectives[i]; i++) {
         bool sendrecv = job->collectives[i]->id == COLLECTIVE_SENDRECV;
         if (sendrecv && !job->collectives_all)
-            return fail(STATUS_USAGE, "sendrecv cannot be tuned: its algorithms exchange in different "
-                                      "patterns; leave it out");
+            return fail(STATUS_USAGE,
+                        "sendrecv cannot be tuned: its algorithms exchange in different "
+                        "patterns; leave it out");
         if (!sendrecv)
             job->collectives[kept++] = job->collectives[i];
     }
@@ -417,8 +431,9 @@ static enum status settle_predict(const struct command_line *line, struct reques
 {
     struct job *job = &request->job;
     if (!job->model)
-        return fail(STATUS_USAGE, "a prediction needs the costs of a machine: give --model FILE, which "
-                                  "cctest fit -o FILE makes");
+        return fail(STATUS_USAGE,
+                    "a prediction needs the costs of a machine: give --model FILE, which "
+                    "cctest fit -o FILE makes");
     if (job->bootstrap.np == 0 && job->shape_groups > 0)
         job->bootstrap.np = job->shape_groups * job->shape_ranks;
     if (job->bootstrap.np == 0)

@@ -19,16 +19,11 @@
 
 const char *argument_label(const struct argument *argument, char text[LABEL_MOST])
 {
-    char variable[64];
-    const char *format = "--%s '%.*s'";
-    const char *name = argument->option->name;
+    char variable[VARIABLE_MOST];
+    const char *format = "--%s '%.*s'", *name = argument->option->name;
     if (argument->source == SOURCE_ENVIRONMENT) {
-        format = "CCTEST_%s='%.*s'";
-        size_t i = 0;
-        for (; name[i] && i + 1 < sizeof variable; i++)
-            variable[i] = name[i] == '-' ? '_' : (char)toupper((unsigned char)name[i]);
-        variable[i] = '\0';
-        name = variable;
+        format = "%s='%.*s'";
+        name = option_variable(argument->option, variable);
     }
     snprintf(text, LABEL_MOST, format, name, ITEM_MOST / 2, argument->text);
     return text;

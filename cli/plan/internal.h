@@ -14,8 +14,8 @@
 
 /* ---- The messages of all ranks' schedules, and their contents. ---- */
 
-/* `schedules[r]` is rank r's, all of `problem`; they must outlive the flow. STATUS_USAGE: too
- * much for a picture; STATUS_ERROR: the messages of sends and receives do not match. */
+/* `schedules[r]` is rank r's, all of `problem`; they must live longer than the flow. STATUS_USAGE:
+ * too much for a picture; STATUS_ERROR: the messages of sends and receives do not match. */
 enum status flow_trace(const struct schedule *const *schedules, const struct problem *problem,
                        struct flow *flow);
 /* Keeps only the messages that `rank` sends or receives. */

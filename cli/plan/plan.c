@@ -16,9 +16,9 @@
 #define RANKS_STANDARD 4
 #define HEAD_MOST      512
 
-/* Without -b, a block is one element, so that element numbers are block numbers; a file shows its own
- * elements. From 128 ranks on, several channels cut a whole vector in units of CHANNEL_UNIT elements,
- * so their blocks differ. */
+/* Without -b, a block is one element, so that element numbers are block numbers; a file shows its
+ * own elements. From 128 ranks on, several channels cut a whole vector in units of CHANNEL_UNIT
+ * elements, so their blocks differ. */
 static size_t plan_bytes(const struct command_line *line, const struct job *job,
                          const struct candidate *candidate, int ranks)
 {
@@ -175,7 +175,8 @@ static enum status plan_picture(const struct job *job, const struct problem *pro
     return status;
 }
 
-/* The schedules of all ranks in one text, which a writer makes of each of them or of all at once. */
+/* The schedules of all ranks in one text, which a writer makes of each of them or of all at
+ * once. */
 struct plan_text {
     const struct job *job;
     double calc; /* as of struct plan_options */

@@ -20,9 +20,9 @@
 
 /* The contents of an element of memory: an element of the problem, and its origin. */
 struct cell {
-    uint32_t number; /* as printed in labels */
-    uint32_t origin; /* rank that it started at */
-    uint64_t contributors;     /* ranks that contributed, as bits */
+    uint32_t number;       /* as printed in labels */
+    uint32_t origin;       /* rank that it started at */
+    uint64_t contributors; /* ranks that contributed, as bits */
 };
 
 /* One message. */

@@ -117,7 +117,6 @@ void plan_print(const struct schedule *schedule, bool waits)
     }
     size_t messages, elements;
     schedule_totals(schedule, &messages, &elements);
-    printf(" sends %zu message%s, %zu element%s, in %d step%s\n", messages,
-           plural(messages), elements, plural(elements), schedule->steps,
-           plural(schedule->steps));
+    printf(" sends %zu message%s, %zu element%s, in %d step%s\n", messages, plural(messages),
+           elements, plural(elements), schedule->steps, plural(schedule->steps));
 }

@@ -27,7 +27,7 @@ static void fit_running(void *argument, int index, int count)
     terminal_line_show(line);
 }
 
-/* What a measurement is of. */
+/* The subject of a measurement, in a few words. */
 static void measurement_name(const struct fit_measurement *measurement, char *text, size_t size)
 {
     static const char *const names[] = {[SUBJECT_ALONE] = "one rank",
@@ -45,9 +45,11 @@ static void measurement_name(const struct fit_measurement *measurement, char *te
                  measurement->rail[0] ? " " : "", measurement->rail);
 }
 
-/* The errors of a measurement's benchmarks, into JSON; the median and the largest of them, relative. */
-static enum status residuals_add(const struct fit_measurement *measurement, const struct model *model,
-                                 const char *name, json_t *residuals, double *median, double *most)
+/* The errors of a measurement's benchmarks, into JSON; the median and the largest of them,
+ * relative. */
+static enum status residuals_add(const struct fit_measurement *measurement,
+                                 const struct model *model, const char *name, json_t *residuals,
+                                 double *median, double *most)
 {
     double *errors = new_array((size_t)measurement->count, sizeof *errors);
     enum status status = STATUS_OK;
@@ -63,14 +65,19 @@ static enum status residuals_add(const struct fit_measurement *measurement, cons
         json_array_append_new(
             residuals, json_pack("{s:s, s:s, s:s, s:i, s:i, s:I, s:s, s:f, s:f, s:f}", "of", name,
                                  "collective", benchmark->collective->name, "algorithm",
-                                 benchmark->algorithm->name, "window", benchmark->window, "ranks", benchmark->ranks,
-                                 "bytes", (json_int_t)benchmark->bytes, "datatype", benchmark->datatype->name,
-                                 "measured_us", benchmark->time, "predicted_us", time, "noise",
-                                 benchmark->noise));
+                                 benchmark->algorithm->name, "window", benchmark->window, "ranks",
+                                 benchmark->ranks, "bytes", (json_int_t)benchmark->bytes,
+                                 "datatype", benchmark->datatype->name, "measured_us",
+                                 benchmark->time, "predicted_us", time, "noise", benchmark->noise));
     }
     *median = median_of(errors, (size_t)measurement->count);
     free(errors);
     return status;
+}
+
+static enum status fit_begin(void *argument)
+{
+    return outputs_probe(argument, FOR_FIT);
 }
 
 static enum status fit_take(void *argument, const struct fit_measurements *measurements,
@@ -122,6 +129,7 @@ static enum status fit_ranks(const struct agents_command *command)
                                       .options = "",
                                       .agents = command->agents,
                                       .progress = {.call = fit_running},
+                                      .begin = fit_begin,
                                       .take = fit_take,
                                       .argument = request};
     return bootstrap_run(&request->job.bootstrap, command->bootstrap, fit_run, &arguments);

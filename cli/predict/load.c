@@ -208,7 +208,7 @@ static const char style[] =
     ".bar { fill: #888 }\n"
     ".one { stroke: #c00; stroke-dasharray: 2 2 }\n";
 
-/* What a link makes of a step, in multiples of what the ends alone make of it. */
+/* The time that a step takes on a link, in multiples of the time that the ends alone need. */
 static double cell_factor(const struct load_map *map, uint32_t link, int step)
 {
     double ends = link_load_step(map->load, step).ends;
@@ -277,7 +277,7 @@ static void row_put(const struct load_map *map, int row, double busiest)
              bytes_text(loaded->bytes, text), 100 * loaded->time / map->ends);
 }
 
-/* What the colours mean. */
+/* The meaning of the colours. */
 static void legend_put(const struct load_map *map)
 {
     static const double shares[] = {0.25, 0.5, 1};

@@ -22,7 +22,7 @@
 /* `place` NULL: block. STATUS_USAGE if either is wrong, or the ranks do not fit. To be freed with
  * placed_ranks_free(), also after an error. */
 static enum status placed_ranks_make(const char *spec, const char *place, int ranks,
-                              struct placed_ranks *placed)
+                                     struct placed_ranks *placed)
 {
     *placed = (struct placed_ranks){.spec = spec,
                                     .place = place ? place : "block",
@@ -55,8 +55,8 @@ static int ends_compare(const void *a, const void *b, void *argument)
     return (x > y) - (x < y);
 }
 
-/* A short ring of the ranks: of each, its place on it (problem->ring_place). The caller frees it with
- * free(); NULL after an error. */
+/* A short ring of the ranks: of each, its place on it (problem->ring_place). The caller frees it
+ * with free(); NULL after an error. */
 static enum status placed_ranks_ring(const struct placed_ranks *placed, int **ring_place)
 {
     const struct rank_distances distances = {ends_distance, placed};
@@ -81,7 +81,7 @@ static void placed_ranks_free(struct placed_ranks *placed)
 struct absent_ranks {
     int ranks;
     struct placed_ranks placed; /* with --topology */
-    int *node; /* of each rank */
+    int *node;                  /* of each rank */
     struct member *members;
     struct split split;
 };
@@ -177,7 +177,8 @@ static enum status group_load_add(const struct job *job, const struct candidate 
     return status;
 }
 
-/* At the largest size, with a topology: the load of its links by all groups, which is drawn with --svg. */
+/* At the largest size, with a topology: the load of its links by all groups, which is drawn with
+ * --svg. */
 static enum status load_make(const struct request *request, int choice, size_t bytes,
                              const struct absent_ranks *absent, struct link_load **load)
 {
@@ -262,7 +263,8 @@ static void symmetry_say(const struct job *job, int choice, size_t bytes,
     static const char *const words[SYMMETRIES] = {
         [SYMMETRY_RING] = "the peers of each are as far around the ring of ranks",
         [SYMMETRY_XOR] = "the numbers of its peers differ in the same bits from that of each",
-        [SYMMETRY_GROUPS] = "the peers of each are as far around the rings of groups and of places"};
+        [SYMMETRY_GROUPS] =
+            "the peers of each are as far around the rings of groups and of places"};
     if (simulated->symmetry != SYMMETRY_NONE)
         say_verbose(1, "%s %s, %zu bytes: rank 0 stands for all, since %s",
                     job->candidates[choice].collective->name, job->candidates[choice].text, bytes,
@@ -271,17 +273,16 @@ static void symmetry_say(const struct job *job, int choice, size_t bytes,
 
 /* The load comes first: one that is too large is refused at once. */
 static enum status line_predict(const struct request *request, int choice, size_t bytes,
-                                const struct prediction_setting *setting,
-                                const struct model *model, const struct absent_ranks *absent,
-                                struct report *report)
+                                const struct prediction_setting *setting, const struct model *model,
+                                const struct absent_ranks *absent, struct report *report)
 {
     const struct job *job = &request->job;
     struct prediction prediction;
     struct link_load *load;
     enum status status = load_make(request, choice, bytes, absent, &load);
     if (status == STATUS_OK)
-        status = prediction_make(job, &job->candidates[choice], bytes, &absent->split, setting, model,
-                                 &prediction);
+        status = prediction_make(job, &job->candidates[choice], bytes, &absent->split, setting,
+                                 model, &prediction);
     if (status == STATUS_OK) {
         symmetry_say(job, choice, bytes, &prediction.simulated);
         status = result_report(report, job, choice, bytes, absent, &prediction, setting->group_time,
@@ -305,8 +306,8 @@ static enum status lines_predict(const struct request *request, const struct mod
     for (int first = 0, end; first < job->candidate_count && status == STATUS_OK; first = end) {
         end = job_contest_end(job, first);
         const struct candidate *longest = &job->candidates[first];
-        for (size_t bytes = job_first_size(job, longest), next = 1; next != 0 && status == STATUS_OK;
-             bytes = next) {
+        for (size_t bytes = job_first_size(job, longest), next = 1;
+             next != 0 && status == STATUS_OK; bytes = next) {
             for (int c = first; c < end && status == STATUS_OK; c++)
                 if (candidate_runs_at(&job->candidates[c], bytes))
                     status = line_predict(request, c, bytes, &setting, model, absent, report);
@@ -381,6 +382,6 @@ void prediction_steps_print(FILE *out, const struct result *result)
         predicted += own.predicted_us;
     }
     if (at >= 0)
-        fprintf(out, "#   step %d (of 0 to %d) differs most: it took %.2f us, predicted %.2f\n",
-                at, result->steps - 1, part.measured_us, part.predicted_us);
+        fprintf(out, "#   step %d (of 0 to %d) differs most: it took %.2f us, predicted %.2f\n", at,
+                result->steps - 1, part.measured_us, part.predicted_us);
 }

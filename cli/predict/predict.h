@@ -14,8 +14,8 @@
 /* ---- load.c ---- */
 
 /* {"congestion_factor", "steps": [{"rank_bytes", "link_bytes_by_rate", "link"}], "links": [{"link",
- * "rate", "bytes", "busy", "bytes_by_step"}], "links_left_out"}: the most loaded links first, as many
- * as make LOAD_NUMBERS_MOST numbers. */
+ * "rate", "bytes", "busy", "bytes_by_step"}], "links_left_out"}: the most loaded links first, as
+ * many as make LOAD_NUMBERS_MOST numbers. */
 #define LOAD_NUMBERS_MOST (1 << 20)
 json_t *load_json(const struct link_load *load);
 
@@ -31,8 +31,8 @@ void load_print(FILE *out, const struct link_load *load, const char *title, bool
 
 /* ---- A prediction beside a measured line: predict.c ---- */
 
-/* Below a line: in which of several steps measured and predicted times part most. Nothing if the steps
- * are not known. */
+/* Below a line: in which of several steps measured and predicted times part most. Nothing if the
+ * steps are not known. */
 void prediction_steps_print(FILE *out, const struct result *result);
 
 #endif

@@ -46,8 +46,8 @@ static const struct run_line **group_lines(const struct run_line *lines, size_t 
     return found_lines;
 }
 
-/* The lines of one size, from `first` on: the fastest right one and the next. Returns where the next
- * size begins. */
+/* The lines of one size, from `first` on: the fastest right one and the next. Returns where the
+ * next size begins. */
 static size_t size_rank(const struct run_line *const *lines, size_t count, size_t first,
                         const struct run_line *best[2])
 {

@@ -24,8 +24,8 @@
 struct map {
     const struct measured *measured;
     const struct measured_metric *metric;
-    int *
-        order; /* the hosts from the first row to the last: those behind one switch beside each other */
+    /* The hosts from the first row to the last: those behind one switch beside each other. */
+    int *order;
     int *place; /* of each host in that order */
     int side;   /* cells in a row */
     int shared; /* hosts in a cell */
@@ -273,7 +273,7 @@ static bool switches_are_known(const struct map *map)
     return known;
 }
 
-/* What the colours mean. */
+/* The meaning of the colours. */
 static void ramp_put(FILE *out, const struct map *map)
 {
     char number[NUMBER_TEXT_MOST];

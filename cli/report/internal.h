@@ -133,9 +133,9 @@ struct measured_metric {
     bool more_is_worse; /* a time */
     struct measurement *measurements;
     size_t count;
-    double *
-        of_host; /* of each host the median of its values, without those of the stage isolate; of pairs the worse of those
-                        that it sent and those that it received; NAN: it has none */
+    /* Each host's median of its values, without those of the stage isolate; for pairs the worse of
+     * those that it sent and those that it received; NAN: it has none. */
+    double *of_host;
     double median; /* of these: where one host of four is slow, half of all values are; NAN: none */
 };
 

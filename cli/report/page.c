@@ -255,7 +255,7 @@ static void parts_put(struct page *page, json_t *const *documents, const char *c
     }
 }
 
-/* What a browser's tab and the first heading say. */
+/* The text of a browser's tab and of the first heading. */
 static void title_put(FILE *out, json_t *const *documents, const char *const *names, int count)
 {
     text_put(out, "cctest: %s %s", is_acceptance(documents[0]) ? "acceptance" : "run", names[0]);

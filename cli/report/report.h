@@ -26,7 +26,8 @@ struct run_line {
     bool wrong;
 };
 
-/* In the document's order; those without a time are left out. NULL: out of memory. The caller frees it. */
+/* In the document's order; those without a time are left out. NULL: out of memory. The caller frees
+ * it. */
 struct run_line *lines_read(const json_t *document, size_t *count);
 
 /* How sure is it that two medians differ? */
@@ -71,10 +72,10 @@ struct timed_lines {
 /* Could the document have results? */
 bool document_has_results(const json_t *document);
 
-/* Adds the results of a document that have a time and no wrong data. `beside`: is part of what lines
- * must have in common, such as "on n1"; "": nothing. The caller frees the lines with
- * timed_lines_free(), also after an error; zeroed lines are empty. STATUS_ERROR, after fail():
- * out of memory. */
+/* Adds the results of a document that have a time and no wrong data. `beside`: is part of what
+ * lines must have in common, such as "on n1"; "": nothing. The caller frees the lines with
+ * timed_lines_free(), also after an error; zeroed lines are empty. STATUS_ERROR, after fail(): out
+ * of memory. */
 enum status timed_lines_add(struct timed_lines *lines, const json_t *document, const char *beside);
 void timed_lines_free(struct timed_lines *lines);
 

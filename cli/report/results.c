@@ -37,8 +37,8 @@ static void unusual_add(struct text *text, const char *word, const char *usual, 
         text_add(text, ", %s%s", what, word);
 }
 
-/* What lines must have in common. Exchanges with partners differ in their patterns, so each of their
- * algorithms does work of its own. */
+/* The setting that lines must have in common. Exchanges with partners differ in their patterns, so
+ * each of their algorithms does work of its own. */
 static void setting_write(const json_t *document, const json_t *result,
                           const struct collective *collective, const char *beside, char *to,
                           size_t size)

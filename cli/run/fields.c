@@ -1,6 +1,6 @@
 /*
- * fields.c - the words and numbers of a line: for each its key in JSON, and its columns in CSV and in
- * the table, but for the slowest group, which table.c names.
+ * fields.c - the words and numbers of a line: for each its key in JSON, and its columns in CSV and
+ * in the table, but for the slowest group, which table.c names.
  */
 #include "cli/run/internal.h"
 
@@ -37,8 +37,8 @@ static void put_real(struct line_fields *fields, json_t *object, const char *key
         fields->items[fields->count - 1].csv_decimals = decimals;
 }
 
-/* Gives the value that was put last a column in the table, unless `title` is NULL. Not `known`: this
- * line has none. */
+/* Gives the value that was put last a column in the table, unless `title` is NULL. Not `known`:
+ * this line has none. */
 static void show(struct line_fields *fields, bool known, enum column_place place, const char *title,
                  const char *unit, int width, int decimals)
 {

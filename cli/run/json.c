@@ -105,7 +105,8 @@ struct json_report {
     const char *path;
     const struct request *request; /* NULL: no job has begun */
     struct outcome *outcome;
-    /* The descriptor of a stream is open from the start: its reader finds no end before the document. */
+    /* The descriptor of a stream is open from the start: its reader finds no end before the
+     * document. */
     struct output_queue *queue;
     json_t *document;
     bool ended; /* the document is whole but for the status */
@@ -142,7 +143,7 @@ static void json_replace(struct json_report *json)
         outcome_fail(json->outcome, "%s", log.failure.text);
 }
 
-/* What comes before the status is kept where it survives this process: in the file, or beside a
+/* The document without its status is kept where it survives this process: in the file, or beside a
  * stream, whose reader wants one document. No rank waits for a file system that is busy. */
 static void json_store(struct json_report *json)
 {
@@ -159,8 +160,8 @@ static void json_store(struct json_report *json)
     free(text);
 }
 
-/* What was measured stays, whatever happens next. A document that has become long is written the
- * less often. */
+/* Measured results stay, whatever happens next. A document that has become long is written the less
+ * often. */
 static void json_keep(struct json_report *json)
 {
     double begin = clock_seconds();
@@ -392,7 +393,7 @@ static json_t *result_outliers(const struct json_report *json, const struct resu
     return json_pack("{s:I, s:o}", "count", (json_int_t)result->outlier_count, "longest", list);
 }
 
-/* Of `most` peers at most. */
+/* The statistics of the links to `most` peers at most. */
 static json_t *sample_peers(const struct rank_sample *sample, int most)
 {
     json_t *peers = json_array();

@@ -102,8 +102,8 @@ static size_t printers_queued(struct report *report)
     return bytes;
 }
 
-/* Closes the files that no text waits for. A file server may refuse data at that point, so the status
- * comes behind. */
+/* Closes the files that no text waits for. A file server may refuse data at that point, so the
+ * status comes behind. */
 static void files_close(struct printers *printers)
 {
     for (enum printer i = PRINTER_CSV; i <= PRINTER_SAMPLES; i++) {

@@ -111,7 +111,7 @@ static enum status ranks_refuse(struct request *request, struct bootstrap *boots
     log_print_failure(log_current()); /* at once */
     if (request->files.json)
         json_refuse(request->files.json, status);
-    /* What was recorded is an error; all ranks end with the job's status. */
+    /* The recorded failure is an error; all ranks end with the job's status. */
     failure.status = status;
     if (awaited)
         bootstrap_run(&job->bootstrap, bootstrap, session_run, &arguments);

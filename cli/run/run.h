@@ -92,7 +92,7 @@ struct printers {
     bool has_last_line; /* the table has */
 };
 
-/* Which of them: a job that runs inside of another has no table. */
+/* A selection of the printers: a job that runs inside of another has no table. */
 enum printed { PRINT_TABLE, PRINT_FILES };
 
 /* `announces`: this process or its child is rank 0, so it tests the paths now. The caller frees the
@@ -106,7 +106,7 @@ enum status printers_finish(struct printers *printers, bool reports, enum status
 
 /* ---- Ranks the algorithms of a run, below the table. ---- */
 
-/* What the foot of the table needs of a result. */
+/* The facts of a result that the foot of the table needs. */
 struct ranked {
     int choice;
     size_t asked, bytes; /* of the sweep; as it became */

@@ -26,7 +26,8 @@ bool terminal_line_possible(void)
            !launcher_makes_terminal();
 }
 
-/* The text is no result, and no heartbeat of rank 0 leaves while a thread waits for the terminal. */
+/* The text is no result, and no heartbeat of rank 0 leaves while a thread waits for the
+ * terminal. */
 static bool terminal_put(const char *bytes, size_t count)
 {
     struct pollfd set = {.fd = STDERR_FILENO, .events = POLLOUT};

@@ -406,7 +406,7 @@ static void print_connections(const struct table *table, const struct connectivi
 static void keep_fallback(struct table *table, const struct job *job,
                           const struct fallback *fallback, const struct member *members)
 {
-    /* That a node lacks a library or a device is no news, unless it was asked for. */
+    /* A library or a device that a node lacks is no news, unless it was asked for. */
     if (fallback->pairs > 0 &&
         (fallback->cause != FALLBACK_ABSENT || job->bootstrap.verbosity >= 1))
         fallback_text(fallback, members, table->fallbacks[table->fallback_count++]);
@@ -519,7 +519,7 @@ static int fastest_held(const struct table *table)
     return table->held_count > 1 ? best : -1;
 }
 
-/* What ran the lines of GPUs, and why it was not the device: once for all that are alike. */
+/* The executor of the lines of GPUs, and why it was not the device: once for all that are alike. */
 static void executor_note(struct table *table, const struct job *job, const struct result *result)
 {
     char text[sizeof table->executor];
@@ -665,7 +665,8 @@ static void table_end(struct report *report, const struct job *job, const struct
     fputs("#\n", table->out);
     for (int i = 0; i < table->fallback_count && (table->on_host || !table->on_device); i++)
         fprintf(table->out, "# %s\n", table->fallbacks[i]);
-    received_print(table, job);
+    if (job->bootstrap.verbosity >= 1)
+        received_print(table, job);
     loads_print(table);
     fflush(table->out);
 }

@@ -46,6 +46,7 @@ static enum bound binding_bound(const struct cpu_binding *binding)
 static void print_bindings(FILE *out, const struct participants *participants)
 {
     int ranks = participants->bindings ? participants->ranks : 0;
+    const char *separator = "\n# "; /* a line of its own */
     bool *listed = new_array((size_t)ranks, sizeof *listed);
     for (int bound = 0; ranks > 0 && bound < BOUNDS; bound++) {
         int count = 0;
@@ -53,15 +54,16 @@ static void print_bindings(FILE *out, const struct participants *participants)
         for (int r = 0; r < ranks; r++)
             count += listed[r] = binding_bound(&participants->bindings[r]) == (enum bound)bound;
         if (count == ranks)
-            fprintf(out, "; %s", bound_all[bound]);
+            fprintf(out, "%s%s", separator, bound_all[bound]);
         else if (count > 0)
-            fprintf(out, "; %s %s", rank_list_text(listed, ranks, list, sizeof list),
+            fprintf(out, "%s%s %s", separator, rank_list_text(listed, ranks, list, sizeof list),
                     bound_some[bound]);
+        separator = count > 0 ? "; " : separator;
     }
     free(listed);
 }
 
-/* What auto picked, and why. */
+/* The algorithms that auto picked, and why. */
 static void print_picks(FILE *out, const struct job *job)
 {
     for (int i = 0; i < job->candidate_count; i++) {
@@ -93,7 +95,7 @@ static void print_vendor(FILE *out, const struct candidate *candidate)
             candidate->text, vendor->title, version);
 }
 
-/* What a user should know of a file with schedules. */
+/* The note that a user should read on a file with schedules. */
 static void print_file(FILE *out, const struct candidate *candidate)
 {
     const struct file_plan *plan = candidate->choice.file;
@@ -316,7 +318,7 @@ void head_print(FILE *out, const struct job *job, const struct participants *par
     if (participants->model)
         fputs(" (predicted)", out);
     else
-        fprintf(out, " (bootstrap %s%s)", participants->bootstrap,
+        fprintf(out, " (%s%s)", participants->bootstrap,
                 job->bootstrap.ranks_as == RANKS_THREADS ? ", as threads" : "");
     fprintf(out, "; memory %s; transport %s", job->memory->name, job->transports_text);
     if (job->channels != CHANNELS_AUTO)

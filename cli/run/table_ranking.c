@@ -26,7 +26,7 @@ struct ranked_row {
     double mean;
 };
 
-/* Of the algorithms of one collective. */
+/* The ranking of the algorithms of one collective. */
 struct ranking {
     FILE *out;
     const struct job *job;

@@ -65,10 +65,9 @@ static enum status file_add(const char *path, char first_host[HOST_MOST], struct
     if (lines->count == before)
         say("%.200s has no line with a time and right data: nothing of it is compared", path);
     else if (lines->left_out > left_out)
-        say("%.200s: %zu of its %zu lines have no time, wrong data or fields that make no sense: they are not "
-            "compared",
-            path, lines->left_out - left_out,
-            lines->count - before + lines->left_out - left_out);
+        say("%.200s: %zu of its %zu lines have no time, wrong data or fields that make no sense: "
+            "they are not compared",
+            path, lines->left_out - left_out, lines->count - before + lines->left_out - left_out);
     return STATUS_OK;
 }
 
@@ -175,8 +174,9 @@ enum status guidelines_command(const struct command_line *line, struct request *
     for (int i = 0; i < count && status == STATUS_OK; i++)
         status = file_add(paths[i], first_host, &lines);
     if (status == STATUS_OK && lines.count == 0)
-        status = fail(STATUS_USAGE, "nothing was compared: give the JSON of runs that measured or predicted "
-                                    "something");
+        status = fail(STATUS_USAGE,
+                      "nothing was compared: give the JSON of runs that measured or predicted "
+                      "something");
     if (status == STATUS_OK)
         status = lines_judge(request->files.json, &lines, count);
     timed_lines_free(&lines);

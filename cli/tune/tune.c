@@ -1,6 +1,6 @@
 /*
- * tune.c - `cctest tune`: which algorithm is the fastest, for each collective, number of ranks and size;
- * and the winners in the form of other libraries.
+ * tune.c - `cctest tune`: which algorithm is the fastest, for each collective, number of ranks and
+ * size; and the winners in the form of other libraries.
  */
 
 #include "base/clock.h"
@@ -89,7 +89,8 @@ static void tune_table_end(FILE *out, const struct tuner *tuner, enum status sta
 /*
  * `cctest tune`.
  */
-/* Rank 0's results: the table at the end, and JSON that is replaced after each round of all races. */
+/* Rank 0's results: the table at the end, and JSON that is replaced after each round of all
+ * races. */
 struct tune_printer {
     struct tune_report report; /* first: the hooks get it */
     const struct request *request;

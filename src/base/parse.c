@@ -60,6 +60,11 @@ static int name_distance(const char *a, int a_length, const char *b, int b_lengt
 
 const char *name_nearest(const char *name, const char *const *candidates)
 {
+    return name_nearest_within(name, candidates, 3);
+}
+
+const char *name_nearest_within(const char *name, const char *const *candidates, int part)
+{
     size_t length = strlen(name);
     if (length == 0 || length > NAME_MOST)
         return NULL;
@@ -71,7 +76,7 @@ const char *name_nearest(const char *name, const char *const *candidates)
             continue;
         int distance = name_distance(name, (int)length, *candidates, (int)other);
         int longer = (int)(length > other ? length : other);
-        if (distance < least && 3 * distance <= longer) {
+        if (distance < least && part * distance <= longer) {
             least = distance;
             nearest = *candidates;
         }

@@ -18,20 +18,25 @@ bool name_equal(const char *name, const char *other);
  * letters differ). `candidates` ends with NULL. */
 const char *name_nearest(const char *name, const char *const *candidates);
 
+/* Likewise, where 1/part of the letters may differ. */
+const char *name_nearest_within(const char *name, const char *const *candidates, int part);
+
 /* Fails with "<subject> is not a <what>; valid are ...; did you mean ...?". `valid` and `more`
  * (names that are accepted too, but not listed) end with NULL; `more` may be NULL. */
 enum status unknown_name(const char *subject, const char *what, const char *const *valid,
                          const char *const *more);
 
-/* The names of a table, and their aliases, which only the nearest name is looked for in. Zeroed: none. */
-#define NAMED_MOST    256
+/* The names of a table, and their aliases, which only the nearest name is looked for in. Zeroed:
+ * none. */
+#define NAMED_MOST    512
 #define LENGTH(array) ((int)(sizeof(array) / sizeof *(array)))
 struct names {
     const char *valid[NAMED_MOST + 1];
     const char *aliases[NAMED_MOST + 1];
     int valid_count, alias_count;
 };
-/* Adds a name with at most `most` aliases, which end with NULL if they are fewer; or aliases alone. */
+/* Adds a name with at most `most` aliases, which end with NULL if they are fewer; or aliases
+ * alone. */
 void names_add(struct names *names, const char *name, const char *const *aliases, int most);
 void names_add_more(struct names *names, const char *const *more, int most);
 bool names_have(const struct names *names, const char *name);

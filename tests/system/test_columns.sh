@@ -46,6 +46,16 @@ for iterations in 7 auto; do
         for r in d["results"] for way in ("sent", "received"))' \
         'all(any(p["sent"] > 0 for p in s["peers"]) for s in d["results"][0]["samples"])'
 done
+# With -v the table has the sum of all its lines by way, and its status is the last line.
+cctest allreduce,alltoall --np 2 -b 8 -e 64K -f 32 -n 2 -v --json "$json"
+check_status 0
+ways=$(python3 -c 'import json, sys
+ways = [r["bytes_by_path"] for r in json.load(open(sys.argv[1]))["results"]]
+print("# bytes received by way: " + ", ".join(f"{way} {sum(w[way] for w in ways)}" for way in ways[0]))' "$json")
+check "the table has not '$ways'" grep -qxF -- "$ways" "$out"
+check "the table ends with its status" test "$(tail -n 1 "$out")" = "# status: ok"
+cctest allreduce --np 2 -b 8 -e 8 -n 2
+check_silent 'by way' "$out"
 
 # As many iterations as were asked for: warm-up, checked, timed; with `-r all` each root is checked.
 counted() { # counted NUMBER ARGUMENT...

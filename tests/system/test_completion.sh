@@ -43,7 +43,9 @@ mapfile -t collectives < <(names "[c['name'] for c in d['collectives']]")
 check "there are collectives" test "${#collectives[@]}" -ge 10
 offers "cctest " "${collectives[@]}" all list info plan accept fit predict report tune guidelines help
 offers "cctest plan " "${collectives[@]}" all
-offers "cctest help " "${collectives[@]}" all list info plan accept fit predict report tune guidelines help
+offers "cctest help min" min min-busbw min-bytes minloc
+offers "cctest help torus" torus torus2d
+offers "cctest help MASTER_A" MASTER_ADDR
 offers "cctest list " "${collectives[@]}"
 offers "cctest info " ""
 offers "cctest li" list
@@ -155,4 +157,36 @@ PYTHON
 status=$?
 check_status 0
 check_says '^# alltoall bruck:radix=2, 2 ranks' "$out"
+# The other shells ask the same program: fish itself, and zsh with a stand-in for its list of candidates.
+if command -v fish >/dev/null; then
+    # shellcheck disable=SC2016
+    in_fish() { run fish -c 'source $argv[1]; complete -C $argv[2]' "$repository/cli/completion.fish" "$1"; }
+    in_fish "cctest allreduce -a ring-m"
+    check "fish completes an algorithm: $(cat "$out" "$err")" grep -qx 'ring-multi' "$out"
+    in_fish "cctest alltoall -a bruck:ra"
+    check "fish completes an option of one: $(cat "$out" "$err")" grep -qx 'bruck:radix=' "$out"
+    HOME=$scratch in_fish "~/bin/cctest li"
+    check "fish knows the program by ~: $(cat "$out" "$err")" grep -qx 'list' "$out"
+    in_fish "cctest report coun"
+    check "fish completes files: $(cat "$out" "$err")" grep -q '^counts' "$out"
+else
+    echo "not tested: completion by fish (no fish here)"
+fi
+if command -v zsh >/dev/null; then
+    # shellcheck disable=SC2016
+    in_zsh() { # in_zsh WORD...: the words to complete
+        run zsh -f -c 'compadd() { local name=$@[-1]; print -rl -- "${@[1,-2]}" "${(@P)name}"; }; _files() { print files; }
+            completes() { source "$1"; }; words=("${(@)@[2,-1]}") CURRENT=$(($# - 1)); completes "$1"' zsh "$repository/cli/completion.zsh" "$@"
+    }
+    in_zsh cctest allreduce -a ring-m
+    check "zsh completes an algorithm: $(cat "$out" "$err")" grep -qx 'ring-multi' "$out"
+    in_zsh cctest alltoall -a bruck:ra
+    check "zsh adds no blank behind bruck:radix=: $(cat "$out" "$err")" test "$(paste -sd' ' "$out")" = "-S  -a bruck:radix="
+    HOME=$scratch in_zsh "~/bin/cctest" li
+    check "zsh knows the program by ~: $(cat "$out" "$err")" grep -qx 'list' "$out"
+    in_zsh cctest report ""
+    check "zsh completes files: $(cat "$out" "$err")" grep -qx files "$out"
+else
+    echo "not tested: completion by zsh (no zsh here)"
+fi
 finish

@@ -63,7 +63,7 @@ conformity() {
 # falls SETTINGS AS REGEX...: pairs of ranks that the cuda transport does not connect are staged, and the table says why.
 falls() {
     local regex
-    over "mode=sync,$1" 0 "$binary" allreduce -a ring -m cuda --np 3 --ranks-as "$2" "${short[@]}"
+    over "mode=sync,$1" 0 "$binary" allreduce -a ring -m cuda --np 3 --ranks-as "$2" "${short[@]}" -v
     for regex in "${@:3}"; do
         check_says "$regex" "$out"
     done

@@ -317,7 +317,7 @@ os.set_blocking(document, True)
 word = json.loads(b"".join(iter(lambda: os.read(document, 4096), b"")))["status"]
 print("JSON:", word, "exit status:", job.wait())
 PYTHON
-RUN_LIMIT=100 run python3 "$scratch/gone.py" "$scratch/fifo" "$CCTEST" allreduce -b 8 -e 1K -f 2 -n 2 -w 0 -c 0 --np 4
+RUN_LIMIT=100 run python3 "$scratch/gone.py" "$scratch/fifo" "$CCTEST" allreduce -b 8 -e 1K -f 2 -n 2 -w 0 -c 0 --np 4 -v
 check_status 0
 check_says '^JSON: ok exit status: 0$' "$out"
 check_says '^cctest: cannot write the table: Broken pipe$'

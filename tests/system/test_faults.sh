@@ -322,7 +322,7 @@ nothing_left $pid
 # A stopped supervisor does not stop its ranks: they succeed, and it does when it continues.
 ran=("$CCTEST" "stopped supervisor")
 : >"$out"
-setsid "$CCTEST" allreduce -b 64 -e 64K -f 1024 -n 50000 --np 2 >"$out" 2>"$err" </dev/null &
+setsid "$CCTEST" allreduce -b 64 -e 64K -f 1024 -n 50000 --np 2 -v >"$out" 2>"$err" </dev/null &
 pid=$!
 check "it runs" await_lines 1
 kill -STOP $pid

@@ -31,7 +31,7 @@ gpus() {
     check_json "$scratch/json" '[r["device"]["bus"][5:7] for r in d["ranks"]] == '"'$1'.split()" \
         'd["options"]["ranks-as"] == '"'${2:-processes}'"
     if [ "${2:-processes}" = threads ]; then
-        check_says 'bootstrap local, as threads' "$out"
+        check_says '\(local, as threads' "$out"
     else
         check_silent 'as threads' "$out"
     fi

@@ -49,7 +49,7 @@ for dealt in "1 1 2 2 3 3 4 4" "4 2 3 1 1 3 2 4" "1 2 2 2 3 3" "3 2 1 2 3 2"; do
     done
     check_says "links: $between by tcp" "$scratch/0.out"
 done
-check_says '^# 6 ranks on 3 hosts, h3 to h1 \(bootstrap tcp\); memory' "$scratch/0.out"
+check_says '^# 6 ranks on 3 hosts, h3 to h1 \(tcp\); memory' "$scratch/0.out"
 
 # Without a secret rank 0 says so, if there are several hosts.
 unset CCTEST_SECRET

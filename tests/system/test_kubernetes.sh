@@ -56,7 +56,7 @@ check "a rank has not waited for the name" kill -0 "${pids[1]}" "${pids[2]}"
 pod 0 --json "$scratch/0.json"
 echo "127.0.0.1 $pod0" >>hosts
 for rank in 0 1 2; do ended $rank 0; done
-check_says '^# 3 ranks on .* \(bootstrap tcp\)' "$scratch/0.out"
+check_says '^# 3 ranks on .* \(tcp\)' "$scratch/0.out"
 check_json "$scratch/0.json" 'd["status"] == "ok"' 'len({r["pid"] for r in d["ranks"]}) == 3' 'd["results"][0]["wrong"] == 0'
 
 # The index is the rank unless --rank names another; it must be below the number of ranks.

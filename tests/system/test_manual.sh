@@ -1,36 +1,42 @@
 #!/usr/bin/env bash
 # tier: deep; load: cpu1
-# The manual page is well formed and complete, its sentences are those of the program, the commands of the README and
+# The manual pages are well formed and complete, their sentences are those of the program, the commands of the README and
 # the page run, and `make uninstall` removes what `make install` installed.
 # shellcheck source=tests/system/lib.sh
 . "$(dirname -- "$0")/lib.sh"
 private_machine "$@"
-page=$repository/man/cctest.1
+pages=$repository/build/man
+page=$pages/cctest.1
 
 if command -v mandoc >/dev/null; then
-    run mandoc -Tlint -Wwarning "$page"
-    check_status 0 "mandoc -Tlint"
-    check_silent . "$out"
+    for built in "$pages"/*.[1-9]; do
+        run mandoc -Tlint -Wwarning "$built"
+        check_status 0 "mandoc -Tlint $built"
+        check_silent . "$out"
+    done
     mandoc -Tutf8 "$page" | col -b >"$scratch/page"
-    check "it has its sections" test "$(grep -Ec '^(SYNOPSIS|OPTIONS|ENVIRONMENT|EXIT STATUS|EXAMPLES|DIAGNOSTICS)' "$scratch/page")" = 6
+    check "it has its sections" test "$(grep -Ec '^(SYNOPSIS|OPTIONS|ENVIRONMENT|EXIT STATUS|EXAMPLES|SEE ALSO)' "$scratch/page")" = 6
 else
-    echo "not tested: the form of the manual page (no mandoc here)"
+    echo "not tested: the form of the manual pages (no mandoc here)"
 fi
+check "pages of commands: $(ls "$pages")" test "$(ls "$pages" | grep -c '\.[1-9]$')" = 13
+check "a page has a line of the generator left" test -z "$(grep -l '^\.\\" generate:' "$pages"/*.[1-9])"
+check "a page names one that is not there" test -z "$(comm -23 <(sed -nE 's/^\.Xr (cctest[a-z-]*) ([1-9]).*/\1.\2/p' "$pages"/*.[1-9] | sort -u) <(cd "$pages" && printf '%s\n' ./*.[1-9] | sed 's|^\./||' | sort))"
 
-# The options of the manual page are those of --help and of each command (test_options.c compares their order).
-sed -nE 's/^\.It (.*, )?Fl -([a-z-]+).*/\2/p; s/^\.It Fl v , Fl -verbose/verbose/p' "$page" >"$scratch/man"
-for command in --help "help plan" "help list" "help info" "help accept" "help report" "help fit" "help predict" "help tune" "help guidelines" "help help"; do
-    read -ra words <<<"$command"
-    "$CCTEST" "${words[@]}" | sed -nE 's/^  (-., |    )--([a-z-]+).*/\2/p' | sort >"$scratch/help"
-    cat "$scratch/help" >>"$scratch/all"
-    grep -xFf "$scratch/help" "$scratch/man" | sort -u >"$scratch/of"
-    check "options of man page and $command differ: $(diff "$scratch/help" "$scratch/of")" \
-        cmp -s "$scratch/help" "$scratch/of"
+# Pages have the options of each command, with their texts, once.
+for command in run plan list info accept report fit predict tune guidelines help; do
+    "$CCTEST" help "$command" | sed -nE 's/^  (-., |    )--([a-z-]+).*/\2/p' | sort -u >"$scratch/help"
+    check "cctest help $command has options" test -s "$scratch/help"
+    own=$pages/cctest-$command.1
+    [ "$command" != run ] || own=$page
+    [ -e "$own" ] || continue # list and help have no page
+    sed -nE 's/^\.It (.*, )?Fl -([a-z-]+)( .*)?$/\2/p' "$own" | sort >"$scratch/man"
+    check "options of $own and of help: $(diff "$scratch/help" "$scratch/man")" cmp -s "$scratch/help" "$scratch/man"
 done
-check "no command has these of the man page: $(grep -vxFf "$scratch/all" "$scratch/man")" \
-    test -z "$(grep -vxFf "$scratch/all" "$scratch/man")"
+check "the text of --split stands in one page" test "$(grep -l '^ranks 0 to K' "$pages"/*.1)" = "$page"
+check "a literal is bold, a sentence begins a line" grep -q '^\\fBauto\\fR takes few steps' "$page"
 
-# The page describes the options of each transport, in the order of `cctest list`.
+# The pages describe the options of each transport, in the order of `cctest list`.
 "$CCTEST" list --json - | python3 -c '
 import json, sys
 for transport in json.load(sys.stdin)["transports"]:
@@ -38,13 +44,13 @@ for transport in json.load(sys.stdin)["transports"]:
         print(transport["name"], option["name"], sep=":")' >"$scratch/listed"
 # A cctest that was built without a transport's headers lists none of its options.
 cut -d : -f 1 "$scratch/listed" | sort -u | sed 's/.*/^&:/' >"$scratch/transports"
-sed -nE 's/^\.It Cm ([a-z]+:[a-z]+) Ns = .*/\1/p' "$page" | grep -f "$scratch/transports" >"$scratch/described"
+sed -nE 's/^\.It Cm ([a-z]+:[a-z]+) Ns = .*/\1/p' "$pages/cctest-rdma.7" | grep -f "$scratch/transports" >"$scratch/described"
 check "options of transports differ: $(diff "$scratch/listed" "$scratch/described")" \
     cmp -s "$scratch/listed" "$scratch/described"
 
-# It names the facts of an inventory.
+# One names the facts of an inventory.
 ran=(facts)
-python3 - "$repository/src/host/facts/rules.c" "$page" >"$out" <<'PYTHON'
+python3 - "$repository/src/host/facts/rules.c" "$pages/cctest-accept.1" >"$out" <<'PYTHON'
 import re, sys
 rules, page = (open(path).read() for path in sys.argv[1:])
 section = page.split(".Sh INVENTORY")[1].split(".Sh ")[0]
@@ -57,40 +63,15 @@ PYTHON
 check "facts that the page lacks: $(cat "$out")" grep -Exq '[0-9]{2,}' "$out"
 
 # Both name the same units of sizes, each of which a size may have.
-units=$("$CCTEST" --help | sed -nE 's/^(K, .*) are powers of 1024.*/\1/p' | tr -dc A-Z)
+units=$("$CCTEST" help run | sed -nE 's/^(K, .*) are powers of 1024.*/\1/p' | tr -dc A-Z)
 check "units of --help: $units" test "$units" = "$(sed -nE 's/^(K, .*) are powers of 1024.*/\1/p' "$page" | tr -dc A-Z)"
 for ((i = 0; i < ${#units}; i++)); do
     cctest barrier -n 1 -w 0 --np 2 -b 8 -e "1${units:i:1}"
     check_status 0 "a size of 1${units:i:1}"
 done
 
-# Defaults are those of --help, where they are one word; where they are more, both have some.
-ran=(defaults)
-python3 - "$CCTEST" "$page" >"$out" 2>"$err" <<'PYTHON'
-import re, subprocess, sys
-page = open(sys.argv[2]).read()
-text = "".join(subprocess.run([sys.argv[1], *words], capture_output=True, text=True).stdout
-               for words in (["--help"], ["help", "plan"], ["help", "accept"]))
-count = 0
-for name, words in re.findall(r"^  (?:-., |    )--([a-z-]+)((?:.*\n)(?:^ {20,}.*\n)*)", text, re.M):
-    item = re.search(r"^\.It Fl (?:. Ar \S+ , Fl |v , Fl |h , Fl )?-%s\b.*\n((?:(?!\.It Fl|\.El|\.Bl).*\n)*)" % name, page, re.M)
-    default = re.search(r"\(([^()]*)\)\s*$", words)
-    wanted = re.search(r"^Default: ((?:[^,.;\n]|\.(?=\d))*)", item.group(1), re.M) if item else None
-    if not item:
-        print(f"--{name} is not in the page")
-    elif bool(default) != bool(wanted):
-        print(f"--{name}: only one of --help and the page has a default")
-    elif default and " " not in default.group(1) and default.group(1) != wanted.group(1):
-        print(f"--{name}: {default.group(1)} in --help, {wanted.group(1)} in the page")
-    count += bool(default)
-sys.exit(0 if count >= 20 else f"only {count} defaults were found")
-PYTHON
-status=$?
-check_status 0 "defaults are found"
-check_silent . "$out"
-
 # The environment: the page has all variables that the program reads, and no others; options read theirs.
-sed -nE '/ Ar /d; s/^\.It Ev (.*)/\1/p' "$page" | tr -s ', ' '\n' | grep -E '^[A-Z_]+[A-Z]$' | sort -u >"$scratch/page-variables"
+sed -nE 's/^\.It Ev (.*)/\1/p' "$page" | tr -s ', ' '\n' | grep -E '^[A-Z_]+[A-Z]$' | sort -u >"$scratch/page-variables"
 (
     cd "$repository" || exit 1
     sed -nE 's/.*getenv\("([A-Z_]+)"\).*/\1/p; s/.*\.(rank|size) = "([A-Z_]+)".*/\2/p' src/*/*.c src/*/*/*.c src/*/*/*/*.c cli/*.c cli/*/*.c transports/*/*.c
@@ -101,7 +82,7 @@ check "variables that the page lacks: $(comm -13 "$scratch/page-variables" "$scr
 while read -r variable; do
     check "the program does not read $variable" grep -rqF --include="*.c" "\"$variable\"" "$repository/src" "$repository/cli"
 done <"$scratch/page-variables"
-for option in $("$CCTEST" --help | sed -nE 's/^  (-., |    )--([a-z-]+) .*/\2/p'); do
+for option in $("$CCTEST" help run | sed -nE 's/^  (-., |    )--([a-z-]+) .*/\2/p'); do
     variable=CCTEST_$(tr 'a-z-' 'A-Z_' <<<"$option")
     case $option in
     version | help | json | csv | samples | interface | tuning) continue ;; # those take any text
@@ -112,79 +93,56 @@ for option in $("$CCTEST" --help | sed -nE 's/^  (-., |    )--([a-z-]+) .*/\2/p'
 done
 
 # The exit statuses are those of the program.
-check "the exit statuses" test "$(sed -n '/^\.Sh EXIT/,/^\.El/s/^\.It \([0-9]*\)$/\1/p' "$page" | paste -sd' ')" = \
+check "the exit statuses" test "$(sed -n '/^\.Sh EXIT/,/^\.El/s/^\.It \([0-9]*\) Pq .*$/\1/p' "$page" | paste -sd' ')" = \
     "$(sed -nE 's/^ *STATUS_[A-Z_]+ = ([0-9]+).*/\1/p' "$repository/src/base/status.h" | paste -sd' ')"
 
-# JSON and CSV: the page's section about them names each column, in order, and each key of the schema, at any depth.
+# JSON and CSV: the page names each column, in order, and each key of the schema at its place, which most keys explain.
 "$CCTEST" allreduce --np 2 -b 8 -e 8 -n 1 --csv "$scratch/csv" >"$out" 2>&1
 ran=(keys)
-python3 - "$page" "$scratch/csv" "$repository" >"$out" 2>"$err" <<'PYTHON'
-import functools, json, re, sys
-page, sheet, repository = sys.argv[1:]
-section = re.search(r"^\.Sh JSON AND CSV\n(.*?)^\.Sh ", open(page).read(), re.M | re.S).group(1)
-ITEMS = {} # of each list: names that an item has in its text, by each name that the item is of
-TOLD = set() # names of items of a run that tell something of a result, too
-for block in section.split(".El")[:-1]:
-    before, *items = re.split(r"^\.It Li ", block, flags=re.M)
-    title = re.search(r"Keys of (?:a |every )?(?:\.Cm )?(\w+)", " ".join(before.split()))
-    which = title[1] if title else "columns" if not ITEMS else "ways"
-    for item in items:
-        lines = [item.split("\n", 1)[0]] + re.findall(r"^\..*?\bLi (.*)", item.split("\n", 1)[1], re.M)
-        own, names = lines[0].split(" , "), set(re.findall(r"\w+", " ".join(l.split(" : No ")[0] for l in lines)))
-        ITEMS.setdefault(which, {}).update(dict.fromkeys(own, names))
-        TOLD.update(own if which == "run" and "in a result" in " ".join(item.split()).lower() else ())
-columns = list(ITEMS["columns"])
+python3 - "$pages/cctest-json.5" "$scratch/csv" "$repository/cli/schema.json" >"$out" 2>"$err" <<'PYTHON'
+import json, re, sys
+page, sheet, schema = sys.argv[1:]
+text = open(page).read()
+columns = [name for item in re.findall(r"^\.It Li (.*)$", text.split(".El")[0], re.M) for name in item.split(" , ")]
 header = open(sheet).readline().strip().split(",")
 if columns != header:
     print("columns:", columns, "in the page,", header, "in the CSV")
-result = {**{key: ITEMS["run"][key] for key in TOLD}, **ITEMS["columns"], **ITEMS["result"]}
-LISTS = {"result": result, "plan": {**result, **ITEMS["plan"]}, **{key: ITEMS[key] for key in ("run", "info", "list", "accept", "tune", "guidelines")}}
-SPANS = {"to", "from", "with"} # of plan, all told of in one item
-NAMES = {"options", "algorithm_options"} # of options
-SCHEMA = json.load(open(f"{repository}/cli/schema.json"))
-DEFINED = SCHEMA["$defs"]
-found, missing = set(), set()
-def walk(node, which, names, where):
-    """Keys of an object are told of in the item of the object's own key; without one, where that key is."""
-    if "$ref" in node:
-        place = functools.reduce(lambda at, key: at[key], node["$ref"].split("/")[1:], SCHEMA)
-        walk(place, which, names, where)
+objects = {section.split("\n", 1)[0]: set(re.findall(r"^\.It Li (\S+) Pq", section, re.M)) for section in text.split("\n.Ss ")[1:]}
+keys = 0
+def walk(node, name, path):
+    global keys
     for key, inner in node.get("properties", {}).items():
-        found.add(key)
-        if key not in names:
-            missing.add(f"{key} from {where}")
-        inside = "result" if key == "results" and which in ("run", "accept") else which
-        known = set(LISTS[inside]) if key in ("results", "plans") else LISTS[inside].get(key, names)
-        if which == "accept" and key == "results":
-            known |= names # what a stage has that is no job
-        if inside == "plan" and key in SPANS:
-            known = ITEMS["plan"]["buffer"]
-        if key in ("bytes_by_path", "sent", "received"):
-            known = known | set(ITEMS["ways"])
-        if key not in NAMES or inside == "list": # there they are a list of descriptions
-            walk(inner, inside, known, where + key + ".")
-    for inner in [node.get("items"), node.get("additionalProperties"), *node.get("oneOf", [])]:
-        if isinstance(inner, dict):
-            walk(inner, which, names, where)
-for which in ("run", "list", "info", "plan", "accept", "tune", "guidelines"):
-    walk(DEFINED[which], which, set(ITEMS["JSON"]) | set(ITEMS[which]), which + ": ")
-for text in sorted(missing):
-    print("not in the page:", text)
-sys.exit(0 if len(found) >= 150 else f"only {len(found)} keys were found")
+        keys += 1
+        place = f"{path}.{key}" if path else key
+        if place not in objects.get(name, ()):
+            print("not in the page:", name, place)
+        walk(inner, name, place)
+    for inner in node.get("oneOf", []):
+        walk(inner, name, path)
+    if "items" in node:
+        walk(node["items"], name, path + "[]")
+for name, node in json.load(open(schema))["$defs"].items():
+    walk(node, name, "")
+explained = len(re.findall(r"^\.It Li \S+ Pq .*\n[^.]", text, re.M))
+if explained < keys / 2:
+    print(explained, "keys are explained, of", keys)
+sys.exit(0 if keys >= 400 else f"only {keys} keys were found")
 PYTHON
 status=$?
 check_status 0 "keys are found"
 check_silent . "$out"
+run "$CCTEST" help core_wait_share
+check_says '^    sample.core_wait_share  *share of an iteration' "$out"
 
-# Example commands of the README and the manual page, mostly with small sizes, in a folder of their own. `cctest fit` is in
+# Example commands of the README and the manual pages, mostly with small sizes, in a folder of their own. `cctest fit` is in
 # test_predict.sh: here a model of invented numbers stands for what it writes.
 cd "$scratch" || exit 1
 "$repository/tests/system/textbook.py" shm same-cache,same-node none 10 1 0.5 >model.json
 small="-e 64K -n 2 -w 0"
 {
-    sed -nE 's/^    (cctest [^#]*).*/\1/p' "$repository/README.md"
+    sed -nE 's/^    (cctest [^#]*).*/\1/p' "$repository/README.md" "$repository"/doc/*.md | grep -v '^cctest: '
     # shellcheck disable=SC2016
-    sed -nE 's/^\.Dl (cctest [^:]*)$/\1/p' "$page"
+    sed -nE 's/^\.Dl (cctest [^:]*)$/\1/p' "$page" "$pages"/cctest-*
 } | sed 's/ *$//; s/ || .*//' >examples
 check "there are examples" test "$(wc -l <examples)" -ge 8
 while read -r _ line; do
@@ -221,10 +179,10 @@ for rank in "${!ranks[@]}"; do
     check_status 0
 done
 
-# Every quoted sentence of the page ends with a format string of the sources, or with the part of one before a ';', ':',
+# Every quoted sentence of the page of diagnostics ends with a format string of the sources, or with the part of one before a ';', ':',
 # ',' or '('.
 ran=(sentences)
-python3 - "$repository" "$page" >"$out" 2>"$err" <<'PYTHON'
+python3 - "$repository" "$pages/cctest-diagnostics.7" >"$out" 2>"$err" <<'PYTHON'
 import glob, re, sys
 endings = set() # the longest words of each, and all as an expression
 for path in [p for d in ("src", "cli", "transports", "algorithms") for p in glob.glob(f"{sys.argv[1]}/{d}/**/*.c", recursive=True)]:
@@ -234,7 +192,7 @@ for path in [p for d in ("src", "cli", "transports", "algorithms") for p in glob
             pieces = [piece.replace("%%", "%") for piece in re.split(r"%[-+.0-9*]*l*z?[a-z]", text[:end])]
             if sum(len(p) for p in pieces) >= 15:
                 endings.add((max(pieces, key=len), ".*".join(re.escape(p) for p in pieces) + "$"))
-section = open(sys.argv[2]).read().split(".Sh DIAGNOSTICS")[1]
+section = open(sys.argv[2]).read()
 quoted = re.findall(r'^\.Dl (?:cctest: )?(.*)$|^\.It Li "(.*)"$', section, re.M)
 for sentence in (a or b for a, b in quoted):
     sentence = sentence.replace(r"\(aq", "'")
@@ -249,9 +207,9 @@ check_says '^[1-3][0-9] sentences'
 
 # Two quoted diagnostics, compared with the real output.
 "$CCTEST" alltoall -b 1X 2>"$err"
-check "the quoted sentence about 1X" grep -qF "$(sed 's/.*1X//' "$err")" <(sed 's/\\(aq/'"'"'/g' "$page")
+check "the quoted sentence about 1X" grep -qF "$(sed 's/.*1X//' "$err")" <(sed 's/\\(aq/'"'"'/g' "$pages/cctest-diagnostics.7")
 "$CCTEST" alltoall -a pairwise-xor --np 6 2>"$err"
-check "the quoted sentence about pairwise-xor" grep -qF "$(cat "$err")" "$page"
+check "the quoted sentence about pairwise-xor" grep -qF "$(cat "$err")" "$pages/cctest-diagnostics.7"
 
 # Install and uninstall.
 ran=(make install)
@@ -260,14 +218,16 @@ status=$?
 check_status 0 "make install"
 run "$scratch/root/opt/x/bin/cctest" --version
 check_status 0 "the installed program runs"
-check "the manual page is installed" test -s "$scratch/root/opt/x/share/man/man1/cctest.1"
-check "the completion is installed" test -s "$scratch/root/opt/x/share/bash-completion/completions/cctest"
-for file in README.md man/cctest.1; do check "$file names the schema" grep -q share/cctest/schema.json "$repository/$file"; done
+check "the manual pages are installed" test "$(find "$scratch/root/opt/x/share/man" -name 'cctest*.[157]' | wc -l)" = 13
+for file in doc/cctest/coming-from-nccl-tests.md bash-completion/completions/cctest zsh/site-functions/_cctest fish/vendor_completions.d/cctest.fish; do
+    check "$file is installed" test -s "$scratch/root/opt/x/share/$file"
+done
+for file in README.md man/cctest-json.5; do check "$file names the schema" grep -q share/cctest/schema.json "$repository/$file"; done
 check "the schema is installed" cmp "$repository/cli/schema.json" "$scratch/root/opt/x/share/cctest/schema.json"
 run ldd "$scratch/root/opt/x/bin/cctest"
 check_silent 'hwloc|jansson|sodium|expat|cmocka|cuda|stdc[+]' "$out"
 for library in $(grep -oE '\<lib[a-z]+' "$out" | grep -vxE 'lib|libm|libc|libdl|libpthread' | sort -u); do
-    check "the README does not say that $library is linked dynamically" grep -q "$library" "$repository/README.md"
+    check "doc/building.md does not say that $library is linked dynamically" grep -q "$library" "$repository/doc/building.md"
 done
 make -s -C "$repository" uninstall DESTDIR="$scratch/root" PREFIX=/opt/x >"$out" 2>"$err"
 check "files are left: $(find "$scratch/root" -type f)" test -z "$(find "$scratch/root" -type f)"

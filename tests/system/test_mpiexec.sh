@@ -13,7 +13,7 @@ json=$scratch/json
 for ranks in 2 5; do
     run mpiexec.hydra -n $ranks "$CCTEST" "${small[@]}" -x tcp --json "$json"
     check_status 0 "$ranks ranks"
-    check_says "^# $ranks ranks on .* \(bootstrap pmi\)" "$out"
+    check_says "^# $ranks ranks on .* \(pmi\)" "$out"
     check_json "$json" 'd["bootstrap"] == "pmi"' "len(d['ranks']) == $ranks" 'd["results"][0]["wrong"] == 0'
     check_silent cctest
 done
@@ -22,7 +22,7 @@ check_status 0
 for rank in 0 1; do check_says "^ranks +pmi: a PMI server answers, and this is rank $rank of 2" "$out"; done
 run mpiexec.hydra -n 1 "$CCTEST" "${small[@]}"
 check_status 0
-check_says "^# [0-9]+ ranks on .* \(bootstrap local\)" "$out"
+check_says "^# [0-9]+ ranks on .* \(local\)" "$out"
 run mpiexec.hydra -n 1 "$CCTEST" "${small[@]}" -a ring : -n 1 "$CCTEST" "${small[@]}" -a mesh
 check_status 2
 check_says "other options than rank 0"
@@ -44,7 +44,7 @@ check_status 0 "ranks that come one behind the other"
 # Several proxies, as on several hosts.
 run mpiexec.hydra -launcher fork -hosts localhost:2,127.0.0.1:2 -n 4 "$CCTEST" "${small[@]}"
 check_status 0 "two proxies"
-check_says "^# 4 ranks on .* \(bootstrap pmi\)" "$out"
+check_says "^# 4 ranks on .* \(pmi\)" "$out"
 
 # One rank is killed: the others name it and end alike. (The shell keeps mpiexec from killing them first.)
 # shellcheck disable=SC2016

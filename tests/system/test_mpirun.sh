@@ -26,7 +26,7 @@ for transport in $(transports); do
     for ranks in 2 4 7 13; do
         run "${mpirun[@]}" -np $ranks "$CCTEST" "${small[@]}" -x "$transport" --json "$json"
         check_status 0 "$ranks ranks over $transport"
-        check_says "^# $ranks ranks on .* \(bootstrap pmix\)" "$out"
+        check_says "^# $ranks ranks on .* \(pmix\)" "$out"
         check "one table" test "$(grep -c '^# status: ok' "$out")" = 1
         check_json "$json" 'd["bootstrap"] == "pmix"' 'd["status"] == "ok"' "len(d['ranks']) == $ranks" \
             '[r["local_rank"] for r in d["ranks"]] == list(range(len(d["ranks"])))' \
@@ -44,7 +44,7 @@ check "both ended well" test "$(grep -c '^# status: ok' "$out")" = 2
 read -ra words < <(sed -nE 's/^    mpirun (-np [^#]*).*/\1/p' "$repository/README.md")
 run env PATH="${CCTEST%/*}:$PATH" CCTEST_MAX_BYTES=4K "${mpirun[@]}" "${words[@]}"
 check_status 0 "mpirun ${words[*]}"
-check_says '^# 4 ranks on .* \(bootstrap pmix\)' "$out"
+check_says '^# 4 ranks on .* \(pmix\)' "$out"
 # Several programs in one job, with the same options.
 run "${mpirun[@]}" -np 1 "$CCTEST" "${small[@]}" : -np 2 "$CCTEST" "${small[@]}"
 check_status 0 "two programs"
@@ -62,7 +62,7 @@ check_status 0
 # A job of one process: ranks are forked.
 run "${mpirun[@]}" -np 1 "$CCTEST" "${small[@]}" -v
 check_status 0
-check_says "^# [0-9]+ ranks on .* \(bootstrap local\)" "$out"
+check_says "^# [0-9]+ ranks on .* \(local\)" "$out"
 check_says "local: this process.s PMIx job has one rank"
 # mpirun gives rank 0 a terminal, even if its own output goes to a file.
 for ranks in 1 2; do
@@ -73,7 +73,7 @@ for ranks in 1 2; do
 done
 # --np wins over the launcher.
 run "${mpirun[@]}" -np 2 "$CCTEST" "${small[@]}" --np 3
-check "two jobs of three ranks" test "$(grep -c '^# 3 ranks on .*(bootstrap local)' "$out")" = 2
+check "two jobs of three ranks" test "$(grep -c '^# 3 ranks on .*(local)' "$out")" = 2
 check_says "^cctest: mpirun started 2 processes, and --np 3 makes each of them a job of its own: leave out --np"
 check "that is said once" test "$(wc -l <"$err")" = 1
 run "${mpirun[@]}" -np 1 "$CCTEST" "${small[@]}" --np 3
@@ -97,7 +97,7 @@ check_says "^ranks +tcp: torchrun started this as rank 1 of 4" "$out"
 if [ -n "$private" ]; then
     run "${mpirun[@]}" -np 2 unshare --uts sh -c 'hostname "h$OMPI_COMM_WORLD_RANK"; exec "$@"' - "$CCTEST" "${small[@]}"
     check_status 0
-    check_says "^# 2 ranks on 2 hosts, h0 to h1 \(bootstrap pmix\)" "$out"
+    check_says "^# 2 ranks on 2 hosts, h0 to h1 \(pmix\)" "$out"
     check_says "rank 1: the launcher counts this rank as number 1 of 2 on its node, but .* host h1 it is number 0 of 1"
 fi
 
@@ -170,7 +170,7 @@ grace=()
 begin 3 "${endless[@]}"
 kill -KILL $job
 await_end 2>/dev/null
-[ -z "$private" ] || check "no rank outlives mpirun" await 60 all_gone
+[ -z "$private" ] || check "no rank lives longer than mpirun" await 60 all_gone
 out=$scratch/out err=$scratch/err
 
 # Other options, another secret, a rank that cannot start, one that does not join.
@@ -380,7 +380,7 @@ if hosts_up 3; then
     read -ra words < <(sed -nE 's/^    mpirun (--host [^#]*).*/\1/p' "$repository/README.md")
     PATH="${CCTEST%/*}:$PATH" CCTEST_MAX_BYTES=4K run "${spread[@]}" "${words[@]//node/h}"
     check_status 0 "mpirun ${words[*]}"
-    check_says '^# 8 ranks on 2 hosts, h1 to h2 \(bootstrap pmix\)' "$out"
+    check_says '^# 8 ranks on 2 hosts, h1 to h2 \(pmix\)' "$out"
     # shellcheck disable=SC2016
     run "${spread[@]}" --host h1:1,h2:1,h3:1 -np 3 sh -c '"$0" "$@" && "$0" "$@"' "$CCTEST" "${small[@]}"
     check_status 0 "twice in one job, on three hosts"

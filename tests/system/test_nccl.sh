@@ -85,7 +85,7 @@ beside_others() {
     over 0 "" allreduce -a nccl,ring -m cuda --np 4 --ranks-as threads -x tcp -b 4K -e 64K -f 16 -n 3
     over 0 blocking=0 allreduce -a nccl -m cuda --np 3 -b 4K -e 64K -f 16 -n 3
     over 0 blocking=0 alltoall -a nccl -m cuda --np 3 -b 4K -e 64K -f 16 -n 3
-    runtime=mode=sync,devices=4 over 0 "" alltoall -a nccl -m cuda --np 3 -b 4K -e 64K -f 16 -n 3
+    runtime=mode=sync,devices=4 over 0 "" alltoall -a nccl -m cuda --np 3 -b 4K -e 64K -f 16 -n 3 -v
     check_silent 'bytes received by way' "$out"
 }
 

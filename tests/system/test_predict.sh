@@ -121,8 +121,8 @@ check_says 'the model has no link' "$err"
 check "65,536 ranks in $(($(spent) - started)) s of CPU time" test $(($(spent) - started)) -lt 60
 
 # What fit makes of this machine is a model, by which a run is predicted.
-read -ra words < <(sed -nE 's/^    cctest (fit [^#]*).*/\1/p' "$repository/README.md")
-check "the README's command is: ${words[*]}" test "${words[*]}" = "fit -o model.json"
+read -ra words < <(sed -nE 's/^    cctest (fit [^#]*).*/\1/p' "$repository/doc/predict.md")
+check "the command of doc/predict.md is: ${words[*]}" test "${words[*]}" = "fit -o model.json"
 RUN_LIMIT=240 cctest "${words[@]}"
 check_status 0
 check_says '^  shm bcopy, same-(cache|node) +[0-9]+ +[0-9.]+ % +[0-9.]+ %$' "$out"
@@ -138,6 +138,10 @@ check_json run.json 'all(line["predicted_us"] > 0 and not line["predicted"] for 
 check_json run.json 'all(len(r["step_ends"]) == 2 for r in d["results"] if r["algorithm"] == "ring")' \
     'all(0 < e["measured_us"] < 2 * r["time_us"]["max"] and 0 < e["predicted_us"] <= r["predicted_us"] for r in d["results"] for e in r["step_ends"])' \
     'all(max(e["predicted_us"] for e in r["step_ends"]) == r["predicted_us"] for r in d["results"])'
+# There and back is one iteration, of which half counts, for the ends of its steps, too.
+cctest sendrecv -a pingpong --np 2 -b 1K -e 1K --model model.json -v --json run.json
+check_status 0
+check_json run.json 'all(max(e["predicted_us"] for e in r["step_ends"]) == r["predicted_us"] for r in d["results"])'
 cctest allreduce -a ring --np 3 -b 8 -e 64K -f 8192 --model model.json -v
 check_says '^#   step [0-3] \(of 0 to 3\) differs most: it took [0-9.]+ us, predicted [0-9.]+$' "$out"
 cctest allgather -a ring --np 4 --split 2 -b 1K -e 1K --model model.json --json groups.json

@@ -121,7 +121,7 @@ for at_once in "--jobid=$job --overlap" ""; do
     for name in one two; do
         ended $name 0
         check_says '^# status: ok' "$out"
-        check_says "^# 4 ranks on 2 hosts, h1 to h2 \\(bootstrap tcp\\)" "$out"
+        check_says "^# 4 ranks on 2 hosts, h1 to h2 \\(tcp\\)" "$out"
     done
 done
 
@@ -188,7 +188,7 @@ check_tasks 3 130
 
 # ---- no step of several ranks: ranks are local ----
 
-local_ranks='^# [0-9]+ ranks on h[1-4] \(bootstrap local\)'
+local_ranks='^# [0-9]+ ranks on h[1-4] \(local\)'
 step -n 1 "$CCTEST" "${small[@]}"
 check_status 0
 check_says "$local_ranks" "$out"
@@ -206,8 +206,8 @@ BATCH
 slurm sbatch --wait -N 2 -n 3 -o batch.out batch.sh "$CCTEST" "${small[@]}"
 check_status 4 "sbatch --wait"
 check "three tables in batch.out" test "$(grep -c '^# status' batch.out)" = 3
-check_says '^# 3 ranks on h[1-4] \(bootstrap local\)' batch.out
-check_says '^# 3 ranks on 2 hosts.* \(bootstrap tcp\)' batch.out
+check_says '^# 3 ranks on h[1-4] \(local\)' batch.out
+check_says '^# 3 ranks on 2 hosts.* \(tcp\)' batch.out
 slurm script -qec "srun --jobid=$job -n 1 --pty $CCTEST ${small[*]}" /dev/null
 check_status 0
 check_says "$local_ranks" "$out"
@@ -225,14 +225,14 @@ wait
 AGENT
 step -N 2 -n 2 -w h1,h2 sh agent.sh "$CCTEST" "${small[@]}"
 check_status 0
-check_says '^# 4 ranks on 2 hosts, h1 to h2 \(bootstrap tcp\)' "$out"
+check_says '^# 4 ranks on 2 hosts, h1 to h2 \(tcp\)' "$out"
 # MPI launchers start a step of agents, and ranks inherit the variables of the agents.
 for launcher in "pmi:mpiexec.hydra" "pmix:mpirun.openmpi --allow-run-as-root"; do
     read -ra words <<<"${launcher#*:}"
     if command -v "${words[0]}" >/dev/null; then
         slurm salloc -N 2 --ntasks-per-node=2 "${words[@]}" "$CCTEST" "${small[@]}"
         check_status 0 "$launcher"
-        check_says "^# 4 ranks on 2 hosts, h[1-4] to h[1-4] \\(bootstrap ${launcher%%:*}\\)" "$out"
+        check_says "^# 4 ranks on 2 hosts, h[1-4] to h[1-4] \\(${launcher%%:*}\\)" "$out"
     else
         echo "not tested: ${words[0]} in a Slurm job (it is not here)"
     fi

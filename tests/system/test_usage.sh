@@ -83,8 +83,17 @@ refused "one word too many: to choose an algorithm write -a pairwise" alltoall p
 refused "one word too many" alltoall a b c d e f
 refused "-np is -n with the value 'p': .*write --np N" alltoall -np 4
 refused "-np4 is -n with the value 'p4': .*write --np N" -np4 alltoall
-refused "which collective\?"
+run "$CCTEST"
+check_status 2
+check_says "^cctest: which collective\?" "$err"
+check "cctest alone says how it is used: $(wc -l <"$out") lines" test "$(wc -l <"$out")" -ge 20 -a "$(wc -l <"$out")" -le 28
+check "no line wraps" test "$(wc -L <"$out")" -le 80
+check "as does --help" cmp -s "$out" <("$CCTEST" --help)
 refused "which collective\?" plan
+refused "--step-bytes 1 makes 1073741824 sizes from 1 to 1G: a sweep has 10000000 at most" allreduce --np 2 -i 1 -b 1 -e 1G -n 1
+run timeout 20 "$CCTEST" fit --np 2 -o "$scratch/none/model" # it measures for longer
+check_status 2
+check_says "cannot write $scratch/none/model: No such file"
 refused "is not a collective" plan altoall
 refused "'altoall' is not a collective, nor an algorithm of one: did you mean 'alltoall'\?" list altoall
 refused "'rabenseifnr' is not a collective, nor an algorithm of one: did you mean 'rabenseifner'\? valid are allreduce, .*barrier" list rabenseifnr
@@ -92,7 +101,18 @@ refused "'bruk' is not a collective: " list allreduce,bruk
 refused "'altoall' is not a collective: did you mean 'alltoall'\?" help allreduce,altoall
 topologies=$(timeout 60 "$CCTEST" help topology)
 check "cctest help topology names families and their keys" grep -qE '^ +:rate= ' <<<"$topologies"
-refused "did you mean 'version'\? valid are allreduce, .*barrier, all, list, info, plan, accept, report, fit, predict, tune, guidelines, help, version$" help versoin
+refused "'versoin' is no command, .* status or variable; did you mean 'version', [^,]*, [^,]*\?$" help versoin
+refused "did you mean 'allreduce', 'reduce'\?$" help allreduc
+refused "status or variable: see .cctest help.$" help xyzzyxyzzy
+for words in np -n --min-bytes tcp fp32 maxloc torus slow 77 CCTEST_NP CCTEST_SECRET ring run reduce shm; do
+    run "$CCTEST" help "$words"
+    check_status 0
+    check "cctest help $words says nothing" test -s "$out"
+    check "cctest help $words wraps" test "$(wc -L <"$out")" -le 120
+done
+check "help np has its form of plan" grep -q '^ *plan: *number of ranks (4)$' <("$CCTEST" help np)
+check "help plan has it, too" grep -q '^ *--np N  *number of ranks (4)$' <("$CCTEST" help plan)
+refused "'osu_latency' is a program of OSU: write cctest sendrecv -a pingpong" help osu_latency
 refused "'list' is one word too many: write cctest version$" version list
 refused "has no option --np" list --np 4
 refused "has no option --min-bytes" info -b 4

@@ -18,8 +18,6 @@
 #include "cli/options/options.h"
 #include "run/run.h"
 
-#define MANUAL "man/cctest.1" /* tests run from the top of the tree */
-
 #define ARGUMENTS_MOST 64
 
 /* The result of a command line: static, since the next one frees its job. */

@@ -19,7 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What an algorithm needs of a call. */
+/* The condition that a call must meet for an algorithm. */
 enum guard {
     GUARD_NONE,
     GUARD_COUNT, /* an operator of MPI's own, and as many elements as the largest power of two of

@@ -146,6 +146,8 @@ static enum status coordinate(const struct membership *membership,
     struct model *model = calloc(1, sizeof *model);
     enum status status = model ? coordinator_open(membership, &arguments->agents, &coordinator)
                                : fail(STATUS_ERROR, "out of memory for a model");
+    if (status == STATUS_OK)
+        status = arguments->begin(arguments->argument);
     if (status == STATUS_OK) {
         model_label(coordinator_roster(coordinator), model);
         status = measurements_make(coordinator, arguments->job, arguments->options,

@@ -16,8 +16,8 @@ enum status measurement_read(const struct job *job, const struct fleet_outcome *
 /* ---- From benchmarks to a model. ---- */
 
 /* Finds all costs of `model`, part by part: a rank alone, each link, combining, shared cores. Sets
- * cores; the texts are the caller's. A part without benchmarks is left out: STATUS_UNAVAILABLE if that
- * is every link. Other errors as of benchmark_predict(). */
+ * cores; the texts are the caller's. A part without benchmarks is left out: STATUS_UNAVAILABLE if
+ * that is every link. Other errors as of benchmark_predict(). */
 enum status model_fit(const struct fit_measurements *measurements, struct model *model);
 
 #endif

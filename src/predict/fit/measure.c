@@ -22,14 +22,14 @@
 #include "host/facts/facts.h"
 #include "base/stats/stats.h"
 
-#define JOB_SECONDS 60.0
-#define LINE_BUDGET 0.12 /* seconds, of --budget */
-#define ALL_SECONDS 60.0 /* after which the jobs do not begin anew */
-#define JOBS_MOST   128 /* more than 16 rails and all transports of this build need */
-#define RAILS_FITTED 16 /* of the NIC ports of a host, at most */
-#define TYPES       "float,double,float16,bfloat16,int8,int32,int64"
+#define JOB_SECONDS  60.0
+#define LINE_BUDGET  0.12 /* seconds, of --budget */
+#define ALL_SECONDS  60.0 /* after which the jobs do not begin anew */
+#define JOBS_MOST    128  /* more than 16 rails and all transports of this build need */
+#define RAILS_FITTED 16   /* of the NIC ports of a host, at most */
+#define TYPES        "float,double,float16,bfloat16,int8,int32,int64"
 
-/* What jobs run. */
+/* The lines that the jobs of each subject run. */
 static const struct fit_measurement job_kinds[] = {
     [SUBJECT_ALONE] = {.lines = "allgather -a ring -b 64", .most = 64 << 20, .step = 8},
     [SUBJECT_BUS] = {.lines = "allgather -a ring --split 1 -b 64", .most = 16 << 20, .step = 8},
@@ -37,7 +37,9 @@ static const struct fit_measurement job_kinds[] = {
     [SUBJECT_LINK] = {.lines = "sendrecv -a pingpong,bidir,uni:window=4,bidir:window=4 -b 8",
                       .most = 16 << 20,
                       .step = 8},
-    [SUBJECT_COMBINE] = {.lines = "reduce -a linear -d " TYPES " -b 4K", .most = 16 << 20, .step = 64},
+    [SUBJECT_COMBINE] = {.lines = "reduce -a linear -d " TYPES " -b 4K",
+                         .most = 16 << 20,
+                         .step = 64},
     [SUBJECT_CROWD] = {.lines = "allgather,alltoall,broadcast -a ring,pairwise,linear -b 32",
                        .most = 128,
                        .step = 4},
@@ -88,7 +90,8 @@ static void paths_plan(struct fit_measurements *measurements, enum fit_subject s
         size_t most = ranges[end - 1].most;
         if (subject == SUBJECT_SHARING && most > 0)
             continue; /* its bytes are too few to cost anything */
-        struct fit_measurement *added = measurement_add(measurements, subject, transport, &ranges[i]);
+        struct fit_measurement *added =
+            measurement_add(measurements, subject, transport, &ranges[i]);
         if (!added)
             return;
         added->distance = distance;
@@ -105,9 +108,11 @@ static bool is_available(const struct transport *transport)
     return !transport->unavailable || !transport->unavailable();
 }
 
-/* A transport between two ranks at a distance, and before it how fast it is. `rail`: a NIC port; NULL: any. */
-static void link_plan(struct fit_measurements *measurements, const struct transport_choice *transport,
-                      enum rank_distance distance, const char *rail)
+/* A transport between two ranks at a distance, and before it how fast it is. `rail`: a NIC port;
+ * NULL: any. */
+static void link_plan(struct fit_measurements *measurements,
+                      const struct transport_choice *transport, enum rank_distance distance,
+                      const char *rail)
 {
     struct fit_measurement *probe = measurement_add(measurements, SUBJECT_PROBE, transport, NULL);
     if (!probe)
@@ -151,7 +156,8 @@ static void network_plan(struct fit_measurements *measurements, const struct job
         link_plan(measurements, transport, DISTANCE_NETWORK, rails->names[r]);
 }
 
-static void measurements_plan(struct fit_measurements *measurements, const struct job *job, int hosts)
+static void measurements_plan(struct fit_measurements *measurements, const struct job *job,
+                              int hosts)
 {
     struct fit_rails rails = {.count = 0};
     if (hosts > 1)
@@ -177,7 +183,8 @@ static void measurements_plan(struct fit_measurements *measurements, const struc
     inventory_free(&rails.inventory);
 }
 
-/* What has shown how fast a link is: the last probe before. NULL: it is no measurement of a link. */
+/* The probe that has shown how fast a link is: the last one before. NULL: it is no measurement of a
+ * link. */
 static const struct fit_measurement *probe_of(const struct fit_measurement *measurement)
 {
     if (measurement->subject != SUBJECT_LINK)
@@ -195,7 +202,8 @@ static size_t measurement_most(const struct fit_measurement *measurement)
     if (!probe)
         return most;
     const struct benchmark *line = &probe->benchmarks[0];
-    while (most > line->bytes && LINK_RUNS * line->time * 1e-6 * (double)(most / line->bytes) > LINK_SECONDS)
+    while (most > line->bytes &&
+           LINK_RUNS * line->time * 1e-6 * (double)(most / line->bytes) > LINK_SECONDS)
         most /= (size_t)measurement->step;
     return most;
 }
@@ -234,8 +242,8 @@ static bool benchmark_read(const struct fit_measurement *measurement, const json
     return benchmark->algorithm && benchmark->count > 0 && benchmark->time > 0;
 }
 
-/* Another job has run. The one with the most lines counts, and those that have as many: a job with fewer
- * has ended early. */
+/* Another job has run. The one with the most lines counts, and those that have as many: a job with
+ * fewer has ended early. */
 static void passes_add(struct fit_measurement *measurement, struct benchmark *found, int count)
 {
     if (count > measurement->count) {
@@ -260,7 +268,8 @@ static void core_latency_read(const json_t *links, struct core_latency *latency)
 {
     const json_t *link;
     size_t index;
-    json_array_foreach (links, index, link) {
+    json_array_foreach(links, index, link)
+    {
         const json_t *one_way = json_object_get(link, "one_way_ns");
         core_latency_add(latency, json_number_value(json_object_get(one_way, "least")),
                          json_number_value(json_object_get(one_way, "most")));
@@ -278,9 +287,8 @@ enum status measurement_read(const struct job *job, const struct fleet_outcome *
     size_t index;
     struct benchmark *found = calloc(json_array_size(lines) + 1, sizeof *found);
     int count = 0;
-    json_array_foreach (lines, index, line)
-        if (found && benchmark_read(measurement, line, links, &found[count]))
-            count++;
+    json_array_foreach(lines, index, line) if (found && benchmark_read(measurement, line, links,
+                                                                       &found[count])) count++;
     if (found)
         passes_add(measurement, found, count);
     core_latency_read(json_object_get(document, "links"), &measurement->core);
@@ -299,7 +307,8 @@ static void medians_take(struct fit_measurement *measurement)
     for (int i = 0; i < measurement->count; i++) {
         struct benchmark *benchmark = &measurement->benchmarks[i];
         benchmark->time = median_of(benchmark->times, (size_t)measurement->passes);
-        benchmark->first = benchmark->first > 0 ? median_of(benchmark->firsts, (size_t)measurement->passes) : 0;
+        benchmark->first =
+            benchmark->first > 0 ? median_of(benchmark->firsts, (size_t)measurement->passes) : 0;
     }
 }
 
@@ -375,8 +384,7 @@ static enum status measurement_run(struct coordinator *coordinator, const struct
     snprintf(command, sizeof command,
              "%s -e %zu -f %d -n auto --budget %g -w 3 -c 0 --copy %s%s --transport %s%s",
              measurement->lines, measurement_most(measurement), measurement->step, LINE_BUDGET,
-             copy_names[measurement->copy], start,
-             links, options);
+             copy_names[measurement->copy], start, links, options);
     const struct fleet_job order = {.command = command,
                                     .agents = agents,
                                     .ranks = measurement->distance == DISTANCE_NETWORK ? 2 : 1};
@@ -395,7 +403,8 @@ enum status measurements_make(struct coordinator *coordinator, const struct job 
                               const char *options, const struct fit_progress *progress,
                               struct fit_measurements *measurements)
 {
-    *measurements = (struct fit_measurements){.items = calloc(JOBS_MOST, sizeof *measurements->items)};
+    *measurements =
+        (struct fit_measurements){.items = calloc(JOBS_MOST, sizeof *measurements->items)};
     if (!measurements->items)
         return fail(STATUS_ERROR, "out of memory for measurements");
     if (sched_getaffinity(0, sizeof measurements->own, &measurements->own) != 0)
@@ -413,8 +422,8 @@ enum status measurements_make(struct coordinator *coordinator, const struct job 
         if (i > 0 && i % measurements->count == 0 && clock_seconds() - began > ALL_SECONDS)
             break;
         struct under_way now = {.progress = progress, .index = i, .count = jobs};
-        status = measurement_run(coordinator, job, options, &now, measurements,
-                                 i % measurements->count);
+        status =
+            measurement_run(coordinator, job, options, &now, measurements, i % measurements->count);
     }
     for (int i = 0; i < measurements->count; i++)
         medians_take(&measurements->items[i]);

@@ -155,8 +155,8 @@ static enum status alone_fit(const struct fit_measurement *measurement, struct m
     return part_fit(&part, measurement, model);
 }
 
-/* The start is the time of a core alone, divided by the cores. Cores that do not disturb each other show no
- * limit of the memory, so the costs stay there. */
+/* The start is the time of a core alone, divided by the cores. Cores that do not disturb each other
+ * show no limit of the memory, so the costs stay there. */
 static enum status bus_fit(const struct fit_measurement *measurement, struct model *model)
 {
     struct fit_part part = {.count = 0};
@@ -237,8 +237,8 @@ static const struct path_cost *near_row(const struct model *model, const struct 
     return NULL;
 }
 
-/* Between hosts: what the cores do is as within a host, and the wire has the rest. Two ranks cannot tell
- * the two apart. */
+/* Between hosts: what the cores do is as within a host, and the wire has the rest. Two ranks cannot
+ * tell the two apart. */
 static void row_add_apart(struct fit_part *part, struct link_model *link,
                           const struct fit_measurement *measurement, const struct path_cost *near)
 {
@@ -304,7 +304,8 @@ static enum status crowd_fit(const struct fit_measurement *measurement, struct m
     return part_fit(&part, measurement, model);
 }
 
-/* What a byte costs on a path where ranks share cores. Between hosts the cores do the same as within one. */
+/* The cost of a byte on a path where ranks share cores. Between hosts the cores do the same as
+ * within one. */
 static enum status sharing_fit(const struct fit_measurement *measurement, struct model *model)
 {
     const char *name = measurement->transports[0].transport->name;

@@ -122,8 +122,8 @@ static void keys_take(struct spec *spec, const struct spec_key *keys)
             (struct spec_value){.key = keys, .number = keys->standard};
 }
 
-/* Reads `parts`, what stands behind the name ("" or ":k=4:rate=2"). STATUS_USAGE if a key is unknown
- * or stands twice, a value is wrong, or more than one part has no '='. */
+/* Reads `parts`, what stands behind the name ("" or ":k=4:rate=2"). STATUS_USAGE if a key is
+ * unknown or stands twice, a value is wrong, or more than one part has no '='. */
 static enum status spec_read(struct spec *spec, const char *parts)
 {
     if (strlen(parts) >= sizeof spec->parts)
@@ -146,7 +146,7 @@ static const struct topology_family *const families[] = {
     &family_mesh,     &family_ring,       &family_dragonfly, NULL,
 };
 
-/* Those of files. */
+/* Families of files. */
 static const struct topology_family *const file_families[] = {&family_slurm, &family_hwloc,
                                                               &family_nccl, NULL};
 
@@ -192,8 +192,8 @@ static enum status name_refuse(const struct spec *spec)
                 nearest ? "?)" : "", list);
 }
 
-/* What a file is, by its beginning: XML of hwloc, whose root is <topology>, or of NCCL, <system>; else
- * Slurm's lines. */
+/* The family of a file, by its beginning: XML of hwloc, whose root is <topology>, or of NCCL,
+ * <system>; else Slurm's lines. */
 static const struct topology_family *file_family(const char *content)
 {
     content += strspn(content, " \t\r\n");
@@ -403,18 +403,35 @@ static void keys_add(const struct spec_key *keys, void (*line)(void *argument, c
     }
 }
 
-void topology_help(void (*line)(void *argument, const char *text), void *argument)
+static void family_add(const struct topology_family *family,
+                       void (*line)(void *argument, const char *text), void *argument)
+{
+    char text[200];
+    snprintf(text, sizeof text, "%s%s%s: %s", family->name, family->shape ? ":" : "",
+             family->shape ? family->shape : "", family->help);
+    line(argument, text);
+    keys_add(family->keys, line, argument);
+}
+
+bool topology_help(const char *name, void (*line)(void *argument, const char *text), void *argument)
 {
     const struct topology_family *const *const lists[] = {families, file_families};
+    bool found = false;
     for (size_t l = 0; l < sizeof lists / sizeof *lists; l++)
-        for (int f = 0; lists[l][f]; f++) {
-            const struct topology_family *family = lists[l][f];
-            char text[200];
-            snprintf(text, sizeof text, "%s%s%s: %s", family->name, family->shape ? ":" : "",
-                     family->shape ? family->shape : "", family->help);
-            line(argument, text);
-            keys_add(family->keys, line, argument);
-        }
-    line(argument, "all of them:");
-    keys_add(common_keys, line, argument);
+        for (int f = 0; lists[l][f]; f++)
+            if (!name || strcmp(name, lists[l][f]->name) == 0) {
+                family_add(lists[l][f], line, argument);
+                found = true;
+            }
+    if (found) {
+        line(argument, "all of them:");
+        keys_add(common_keys, line, argument);
+    }
+    return found;
+}
+
+void topology_names(struct names *names)
+{
+    for (int f = 0; families[f]; f++)
+        names_add(names, families[f]->name, NULL, 0);
 }

@@ -4,10 +4,10 @@
  *
  * A topology is written as a specification, FAMILY[:KEY=VALUE...], or as the path of a file:
  *
- *     fat-tree:k=K                       three levels of switches with K ports (Al-Fares, Loukissas,
- *     fat-tree:radix=R:oversubscription=S  Vahdat, SIGCOMM 2008): K^3/4 hosts
+ *     fat-tree:k=K                       three levels of switches with K ports (Al-Fares,
+ *     fat-tree:radix=R:oversubscription=S  Loukissas, Vahdat, SIGCOMM 2008): K^3/4 hosts
  *     leaf-spine:radix=R:oversubscription=S  two levels
- *     rail:hosts=N:rails=R               GPU i of each host at leaf switch i; a switch inside a host
+ *     rail:hosts=N:rails=R               GPU i of each host at leaf switch i; a switch in each host
  *     torus:8x8x8  mesh:4x4  ring:16     hosts that are switches, with links to their neighbours
  *     dragonfly:a=A:h=H:p=P              groups of A switches with P hosts and H links to other
  *                                        groups each (Kim, Dally, Scott, Abts, ISCA 2008)
@@ -27,6 +27,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/parse.h"
 #include "base/status.h"
 
 struct topology;
@@ -40,15 +41,15 @@ struct topology_link {
     double latency_us;         /* that it adds one way; 0 unless the specification gives it */
 };
 
-/* Reads a specification, or a file. STATUS_USAGE with a sentence (of a file: its name and line) if it
- * is wrong; STATUS_ERROR: out of memory. The caller frees *made with topology_free(). */
+/* Reads a specification, or a file. STATUS_USAGE with a sentence (of a file: its name and line) if
+ * it is wrong; STATUS_ERROR: out of memory. The caller frees *made with topology_free(). */
 enum status topology_parse(const char *spec, struct topology **made);
 
 /* The file that a specification names; false: it names none. */
 bool topology_reads(const char *text, char *path, size_t size);
 void topology_free(struct topology *topology); /* NULL is allowed */
 
-/* What it is, in a few words: "fat-tree of 3 levels, 128 hosts, 320 switches ...". */
+/* The topology in a few words: "fat-tree of 3 levels, 128 hosts, 320 switches ...". */
 const char *topology_words(const struct topology *topology);
 
 int topology_ends(const struct topology *topology);
@@ -65,15 +66,15 @@ double topology_capacity(const struct topology *topology,
                          uint32_t link); /* the same, without the name */
 
 /*
- * The links that a message from one end to another crosses, in order: always the same ones. Writes the first
- * `most` of them, and returns how many there are: none from an end to itself, or between ends of a
- * host whose inside is not part of the topology. topology_route_most() are always enough. Takes time in
- * proportion to the links of the way.
+ * The links that a message from one end to another crosses, in order: always the same ones. Writes
+ * the first `most` of them, and returns how many there are: none from an end to itself, or between
+ * ends of a host whose inside is not part of the topology. topology_route_most() are always enough.
+ * Takes time in proportion to the links of the way.
  *
- * Where several ways are equally short, the rule is a hash of the pair of hosts, as switches balance
- * flows by a hash of addresses (ECMP), or the destination's number (dmodk), as InfiniBand's routing
- * of fat trees does (Zahavi, "D-Mod-K routing providing non-blocking traffic for shift permutations
- * on real life fat trees", 2010). A torus is routed one dimension after the other.
+ * Where several ways are equally short, the rule is a hash of the pair of hosts, as switches
+ * balance flows by a hash of addresses (ECMP), or the destination's number (dmodk), as InfiniBand's
+ * routing of fat trees does (Zahavi, "D-Mod-K routing providing non-blocking traffic for shift
+ * permutations on real life fat trees", 2010). A torus is routed one dimension after the other.
  */
 size_t topology_route(const struct topology *topology, int from, int to, uint32_t *links,
                       size_t most);
@@ -84,21 +85,26 @@ uint32_t topology_distance(const struct topology *topology, int from, int to);
 /* An upper bound of what topology_route() returns; at least 1. */
 size_t topology_route_most(const struct topology *topology);
 
-/* Calls `line` with each line of a text on all families and their keys. */
-void topology_help(void (*line)(void *argument, const char *text), void *argument);
+/* Calls `line` with each line of a text on a family and its keys; on all families, if `name` is
+ * NULL. False: there is no such family. */
+bool topology_help(const char *name, void (*line)(void *argument, const char *text),
+                   void *argument);
+
+/* Adds the names of the families that a text names ("torus"). */
+void topology_names(struct names *names);
 
 /* ---- What an algorithm puts on each link of a topology, step by step, and what that costs.
  *
  * The messages come from schedules, one rank after the other. In step s link l carries B(s, l)
- * bytes, and has the rate c(l), in multiples of an end's. The ends themselves bound the step, too: an
- * end sends O(s, e) bytes and receives I(s, e) bytes, at rate 1 in each direction. So
+ * bytes, and has the rate c(l), in multiples of an end's. The ends themselves bound the step, too:
+ * an end sends O(s, e) bytes and receives I(s, e) bytes, at rate 1 in each direction. So
  *
  *     E(s) = max over e of max(O(s, e), I(s, e))          the step, if only the ends had limits
  *     T(s) = max(E(s), max over l of B(s, l) / c(l))      with the links
  *     congestion factor = sum over s of T(s) / sum over s of E(s)
  *
- * 1 says that no link inside slows the algorithm down. The sums are bounds of the time in bytes: they
- * treat steps as if each began when the one before it has ended, and leave out latency.
+ * 1 says that no link inside slows the algorithm down. The sums are bounds of the time in bytes:
+ * they treat steps as if each began when the one before it has ended, and leave out latency.
  * ---- */
 
 struct link_load;
@@ -112,7 +118,7 @@ struct step_load {
     uint32_t link; /* that one, the first of equal ones; NO_LINK: no message crosses a link */
 };
 
-/* Of a link, over all steps. */
+/* A link's load, over all steps. */
 struct loaded_link {
     uint32_t link;
     double bytes;
@@ -120,7 +126,8 @@ struct loaded_link {
     double peak; /* of the busiest step, bytes by rate */
 };
 
-/* `end_of_rank` (of `ranks` ranks) and the topology must live as long. STATUS_ERROR: out of memory. */
+/* `end_of_rank` (of `ranks` ranks) and the topology must live as long. STATUS_ERROR: out of
+ * memory. */
 enum status link_load_create(const struct topology *topology, const int *end_of_rank, int ranks,
                              struct link_load **made);
 void link_load_free(struct link_load *load); /* NULL is allowed */
@@ -146,8 +153,8 @@ struct load_sums {
 struct load_sums link_load_sums(const struct link_load *load);
 double link_load_factor(const struct link_load *load); /* 1 without messages */
 
-/* The most loaded links by `time`, the first of equal ones first: at most `most` of those that carry
- * anything. Returns how many. */
+/* The most loaded links by `time`, the first of equal ones first: at most `most` of those that
+ * carry anything. Returns how many. */
 int link_load_top(const struct link_load *load, struct loaded_link *top, int most);
 
 /* ---- Which rank sits where: block, cyclic, random:SEED, or a file. ---- */
@@ -161,8 +168,8 @@ int link_load_top(const struct link_load *load, struct loaded_link *top, int mos
  *     FILE         a line for each rank, in their order: an end's number, or a host's name (its
  *                  first end that is free); '#' begins a comment
  *
- * `spec` NULL: block. STATUS_USAGE if the topology has fewer ends than ranks, or the specification or
- * the file (with its line) is wrong.
+ * `spec` NULL: block. STATUS_USAGE if the topology has fewer ends than ranks, or the specification
+ * or the file (with its line) is wrong.
  */
 enum status placement_make(const struct topology *topology, const char *spec, int ranks,
                            int *end_of_rank);
@@ -205,13 +212,13 @@ struct switch_tree {
 };
 
 /* Reads the text of the file `path`, of which it becomes the owner: allocated, and free to be
- * changed. STATUS_USAGE with file and line. To be freed with switch_tree_free(), also after an error;
- * `path` must live as long. */
+ * changed. STATUS_USAGE with file and line. To be freed with switch_tree_free(), also after an
+ * error; `path` must live as long. */
 enum status switch_tree_parse(const char *path, char *text, struct switch_tree *tree);
 void switch_tree_free(struct switch_tree *tree); /* zeroed is allowed */
 
-/* Calls `each` with each host of a switch. It returns STATUS_OK to go on, or what it has failed with.
- * STATUS_USAGE if the list is wrong. */
+/* Calls `each` with each host of a switch. It returns STATUS_OK to go on, or what it has failed
+ * with. STATUS_USAGE if the list is wrong. */
 enum status switch_tree_hosts(const struct switch_tree *tree, int number,
                               enum status (*each)(void *argument, const char *host),
                               void *argument);

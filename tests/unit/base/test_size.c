@@ -123,6 +123,11 @@ static void near_names_are_found(void **state)
     assert_string_equal(name_nearest("AllReduce", names), "allreduce");
     assert_string_equal(name_nearest("reduce-scater", names), "reduce_scatter");
     assert_string_equal(name_nearest("alltoall", names), "alltoall");
+    static const char *const far[] = {"gather", "allgather", NULL};
+    assert_null(name_nearest("allgat", (const char *const[]){"gather", NULL}));
+    assert_string_equal(name_nearest_within("allgat", far, 3), "allgather");
+    assert_null(name_nearest_within("gatxyz", far, 3)); /* 3 of 6 letters differ */
+    assert_string_equal(name_nearest_within("gatxyz", far, 2), "gather");
     assert_null(name_nearest("scan", names));
     assert_null(name_nearest("", names));
     static const char *const none[] = {NULL};

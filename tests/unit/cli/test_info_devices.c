@@ -91,7 +91,8 @@ static bool for_cards(const struct memory_kind *kind)
     return kind->devices != NULL;
 }
 
-/* What needs a usable port or a usable GPU is available with one; other reasons stay. */
+/* A transport or a kind of memory that needs a usable port or a usable GPU is available with one;
+ * other reasons stay. */
 static void test_availability(void **state)
 {
     (void)state;

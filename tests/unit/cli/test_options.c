@@ -140,7 +140,7 @@ static void the_environment_stands_between(void **state)
     assert_int_equal(o.request.job.iterations, 3);
     assert_int_equal(o.request.job.smallest, 128);
     assert_true(o.request.job.in_place);
-    assert_int_equal(o.request.job.factor, 0); /* the environment's increment beats the default factor */
+    assert_int_equal(o.request.job.factor, 0); /* the environment's increment beats the default */
     assert_int_equal(o.request.job.increment, 1024);
     assert_null(o.request.job.bootstrap.rendezvous); /* the flag's --np beats it */
     take(&o, "alltoall -f 2", environment);
@@ -302,7 +302,8 @@ static void ranks_must_suit(void **state)
     assert_int_equal(check_ranks(&o, "alltoall -a all", 6), STATUS_OK);
     for (int i = 0; i < o.request.job.candidate_count; i++) {
         assert_string_not_equal(o.request.job.candidates[i].text, "pairwise-xor");
-        assert_string_equal(o.request.job.candidates[i].text, o.request.job.candidates[i].choice.algorithm->name);
+        assert_string_equal(o.request.job.candidates[i].text,
+                            o.request.job.candidates[i].choice.algorithm->name);
     }
     int left = o.request.job.candidate_count;
     assert_int_equal(check_job(&o, 6), STATUS_OK);
@@ -316,7 +317,8 @@ static void sizes_follow_each_other(void **state)
     take(&o, "alltoall -b 0 -e 100 -f 3", NULL);
     size_t expected[] = {4, 12, 36, 0}, bytes = 0;
     for (int i = 0; i < 4; i++)
-        assert_int_equal(bytes = job_next_size(&o.request.job, o.request.job.candidates, bytes), expected[i]);
+        assert_int_equal(bytes = job_next_size(&o.request.job, o.request.job.candidates, bytes),
+                         expected[i]);
     take(&o, "alltoall -b 10 -e 31 -i 10", NULL);
     assert_int_equal(job_next_size(&o.request.job, o.request.job.candidates, 10), 20);
     assert_int_equal(job_next_size(&o.request.job, o.request.job.candidates, 30), 0);
@@ -405,44 +407,58 @@ static void rows_are_whole(void **state)
     assert_true(count < OPTIONS_MOST);
 }
 
-/* The options of an .It line in their mdoc form, "Fl b Ar size , Fl -min-bytes Ar size": compares
- * them with the row, and that an argument stands behind where the row has one. */
-static void compare_item(const char *item, const struct option_row *row)
-{
-    char letter[16], name[64];
-    snprintf(letter, sizeof letter, "Fl %c ", row->letter ? row->letter : '?');
-    snprintf(name, sizeof name, "Fl -%s", row->name);
-    const char *place = strstr(item, name);
-    if (!place || (place[strlen(name)] && !isspace((unsigned char)place[strlen(name)]))) {
-        print_error("%s: expected --%s, found: %s\n", MANUAL, row->name, item);
-        assert_true(false);
-    }
-    assert_true(!row->letter || strstr(item, letter));
-    assert_true(row->letter || strncmp(item, "Fl -", 4) == 0);
-    assert_true(!!row->argument == !!strstr(place, " Ar "));
-}
-
-static void the_manual_has_the_same_options(void **state)
+/* Paragraphs and lists of the texts are well formed: help and manual print them as they stand. */
+static void texts_are_blocks(void **state)
 {
     (void)state;
-    FILE *file = fopen(MANUAL, "r");
-    assert_non_null(file); /* tests run from the top of the tree */
-    const struct option_row *row = option_table;
-    char line[256];
-    while (fgets(line, sizeof line, file)) {
-        line[strcspn(line, "\n")] = '\0';
-        if (strncmp(line, ".It Fl ", 7) != 0)
-            continue;
-        if (!row->name)
-            print_error("%s has an option that the table has not: %s\n", MANUAL, line);
-        assert_non_null(row->name);
-        compare_item(line + 4, row);
-        row++;
+    for (const struct option_row *row = option_table; row->name; row++) {
+        const char *text = row->text;
+        struct option_block block;
+        int blocks = 0;
+        for (; option_block_next(&text, &block); blocks++) {
+            assert_true(block.body_length > 0 && block.body[0] != ' ');
+            assert_true(!block.word || (block.word_length > 0 && block.word_length < 40));
+            assert_true(!block.is_first || blocks > 0);
+        }
+        assert_true(!row->text == (blocks == 0));
+        assert_true(!strchr(row->help, '\n'));
     }
-    fclose(file);
-    if (row->name)
-        print_error("%s lacks --%s\n", MANUAL, row->name);
-    assert_null(row->name);
+    const char *text = "one: two.\n\n- word: its text\n- a:B: more\nlast";
+    static const struct option_block expected[] = {
+        {false, NULL, "one: two.", 0, 9},
+        {true, "word", "its text", 4, 8},
+        {false, "a:B", "more", 3, 4},
+        {false, NULL, "last", 0, 4},
+    };
+    struct option_block block;
+    for (int i = 0; i < LENGTH(expected); i++) {
+        assert_true(option_block_next(&text, &block));
+        assert_int_equal(block.is_first, expected[i].is_first);
+        assert_int_equal(block.word_length, expected[i].word_length);
+        assert_int_equal(block.body_length, expected[i].body_length);
+        assert_memory_equal(block.body, expected[i].body, (size_t)block.body_length);
+        if (block.word_length)
+            assert_memory_equal(block.word, expected[i].word, (size_t)block.word_length);
+    }
+    assert_false(option_block_next(&text, &block));
+}
+
+/* A command may mean something else by an option, and have another default or none. */
+static void forms_are_of_commands(void **state)
+{
+    (void)state;
+    const struct option_row *np = option_find("np"), *rank = option_find("rank");
+    assert_string_equal(option_help(np, FOR_RUN), "number of ranks to start on this machine");
+    assert_string_equal(option_help(np, FOR_PLAN), "number of ranks");
+    assert_string_equal(option_standard(np, FOR_RUN), "one per core, 2 to 8");
+    assert_string_equal(option_standard(np, FOR_PLAN), "4");
+    assert_null(option_standard(np, FOR_PREDICT));
+    assert_null(option_standard(rank, FOR_PLAN));
+    assert_string_equal(option_standard(option_find("budget"), FOR_TUNE), "300");
+    assert_string_equal(option_standard(option_find("root"), FOR_TUNE), "0");
+    for (const struct option_row *row = option_table; row->name; row++)
+        for (int i = 0; i < OPTION_FORMS_MOST && row->forms[i].commands; i++)
+            assert_int_equal(row->forms[i].commands & ~row->commands, 0);
 }
 
 int main(void)
@@ -460,7 +476,8 @@ int main(void)
         cmocka_unit_test(sizes_are_counted),
         cmocka_unit_test(the_best_of_the_largest_size_counts),
         cmocka_unit_test(rows_are_whole),
-        cmocka_unit_test(the_manual_has_the_same_options),
+        cmocka_unit_test(texts_are_blocks),
+        cmocka_unit_test(forms_are_of_commands),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -127,7 +127,8 @@ static void options_that_differ_are_refused(void **state)
         {"slot-size", "allreduce --slot-size 4K", "'--slot-size 4096' there"},
         {"bind", "allreduce --bind none", "'--bind none' there, '--bind core' at rank 0"},
         {"timeout", "allreduce --timeout 2.5", "'--timeout 2.5' there, '--timeout 30' at"},
-        {"tuning", "allreduce", "'--tuning FILE (numbers 0000000000000007)' there, 'nothing' at"}, /* likewise */
+        {"tuning", "allreduce", /* likewise */
+         "'--tuning FILE (numbers 0000000000000007)' there, 'nothing' at"},
         {"min-busbw", "allreduce --min-busbw 0.1", "'--min-busbw 0.1' there, 'nothing' at"},
         {"profile", "allreduce --profile", "'--profile' there, 'nothing' at rank 0"},
         {"inject", "allreduce --inject kill:rank=1:iteration=3,delay:rank=0:us=5",
@@ -217,13 +218,14 @@ static void agents_agree(void **state)
         assert_int_equal(STATUS_USAGE, join_with(others[i], "accept", why, sizeof why));
         assert_non_null(strstr(why, "there, '"));
     }
-    static const char *const tunes[] = {"tune broadcast", "tune --rank-counts 2,4", "tune --budget 3",
-                                        "tune -b 4", "tune -m shared"};
+    static const char *const tunes[] = {"tune broadcast", "tune --rank-counts 2,4",
+                                        "tune --budget 3", "tune -b 4", "tune -m shared"};
     for (size_t i = 0; i < sizeof tunes / sizeof *tunes; i++) {
         assert_int_equal(STATUS_USAGE, join_with(tunes[i], "tune", why, sizeof why));
         assert_non_null(strstr(why, "there, '"));
     }
-    assert_int_equal(STATUS_OK, join_with("tune --ompi a --nccl b --json c", "tune", why, sizeof why));
+    assert_int_equal(STATUS_OK,
+                     join_with("tune --ompi a --nccl b --json c", "tune", why, sizeof why));
     assert_int_equal(STATUS_OK, join_with("accept --good a --bad b --junit c --json d -v", "accept",
                                           why, sizeof why));
 }
@@ -269,8 +271,8 @@ static void contents_are_compared(const char *words, const char *const contents[
 
 /* One rank's allreduce. */
 #define COPY_PLAN                                                                                  \
-    "{\"plans\":[{\"collective\":\"allreduce\",\"ranks\":1,\"count\":1,\"schedules\":"                 \
-    "[{\"operations\":[{\"kind\":\"copy\",\"to\":[{\"buffer\":\"destination\",\"offset\":0,"           \
+    "{\"plans\":[{\"collective\":\"allreduce\",\"ranks\":1,\"count\":1,\"schedules\":"             \
+    "[{\"operations\":[{\"kind\":\"copy\",\"to\":[{\"buffer\":\"destination\",\"offset\":0,"       \
     "\"run\":1}],\"from\":[{\"buffer\":\"source\",\"offset\":0,\"run\":1}]}]}]}]}"
 
 static void files_are_compared_by_what_they_mean(void **state)

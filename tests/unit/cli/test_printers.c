@@ -1,5 +1,6 @@
 /*
- * test_printers.c - results that cannot be written while the job fails for another reason: both are said.
+ * test_printers.c - results that cannot be written while the job fails for another reason: both are
+ * said.
  * tier: check; load: cpu1
  */
 #include "tests/unit/child.h"

@@ -32,8 +32,8 @@ static json_t *json_of(const char *text)
     return json;
 }
 
-/* The line of the result above, in which `key` of the result, or of the options, is `value`. False: it
- * is left out. */
+/* The line of the result above, in which `key` of the result, or of the options, is `value`. False:
+ * it is left out. */
 static bool line_of(const char *key, const char *value, bool is_option, struct timed_lines *lines)
 {
     json_t *document = json_of("{'options':{'transport':'auto'},'results':[" RESULT "]}");

@@ -1,0 +1,183 @@
+/*
+ * keys.c - reads cli/schema.json, which the program has in itself, for help and the manual.
+ */
+#include "cli/info/keys.h"
+
+#include <jansson.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+
+extern const char schema_text[]; /* the file, of which the Makefile makes a source */
+
+/* It stays for the whole program, as the texts of keys do. */
+static json_t *schema_load(void)
+{
+    static json_t *schema;
+    if (!schema)
+        schema = json_loads(schema_text, 0, NULL);
+    return schema;
+}
+
+#define DEFINITION "#/$defs/"
+
+/* The definition that a node names; NULL: it names none. */
+static const char *reference_of(json_t *node)
+{
+    const char *reference = json_string_value(json_object_get(node, "$ref"));
+    return reference ? reference + strlen(DEFINITION) : NULL;
+}
+
+/* "rank", or "result/properties/trend". */
+static json_t *definition_of(const char *name)
+{
+    json_t *node = json_object_get(schema_load(), "$defs");
+    char part[64];
+    while (node && *name) {
+        int length = (int)strcspn(name, "/");
+        snprintf(part, sizeof part, "%.*s", length, name);
+        node = json_object_get(node, part);
+        name += length + (name[length] == '/');
+    }
+    return node;
+}
+
+/* Has the node keys of its own, be it as an object, or one of several forms or of a list? */
+static bool has_keys(json_t *node)
+{
+    size_t index;
+    json_t *form;
+    if (!node || json_object_get(node, "properties"))
+        return node;
+    json_array_foreach(json_object_get(node, "oneOf"), index, form)
+    {
+        if (has_keys(form))
+            return true;
+    }
+    return has_keys(json_object_get(node, "items"));
+}
+
+/*
+ * Types in words.
+ */
+static void type_add(struct text *text, json_t *node);
+
+static void value_add(struct text *text, json_t *value)
+{
+    if (json_is_string(value))
+        text_add(text, "%s", json_string_value(value));
+    else if (json_is_number(value))
+        text_add(text, "%.15g", json_number_value(value));
+    else
+        text_add(text, "%s",
+                 json_is_true(value)    ? "true"
+                 : json_is_false(value) ? "false"
+                                        : "null");
+}
+
+static void list_add(struct text *text, json_t *list, const char *separator,
+                     void (*add)(struct text *text, json_t *item))
+{
+    size_t index;
+    json_t *item;
+    json_array_foreach(list, index, item)
+    {
+        text_add(text, "%s", index ? separator : "");
+        add(text, item);
+    }
+}
+
+static void type_add(struct text *text, json_t *node)
+{
+    json_t *type = json_object_get(node, "type"),
+           *inner = json_object_get(node, "additionalProperties");
+    const char *reference = reference_of(node);
+    if (reference && !strchr(reference, '/') && has_keys(definition_of(reference)))
+        text_add(text, "%s", reference);
+    else if (reference)
+        type_add(text, definition_of(reference));
+    else if (json_object_get(node, "oneOf"))
+        list_add(text, json_object_get(node, "oneOf"), " or ", type_add);
+    else if (json_object_get(node, "enum"))
+        list_add(text, json_object_get(node, "enum"), ", ", value_add);
+    else if (json_object_get(node, "const"))
+        value_add(text, json_object_get(node, "const"));
+    else if (json_is_array(type))
+        list_add(text, type, " or ", value_add);
+    else if (json_object_get(node, "items")) {
+        text_add(text, "list of ");
+        type_add(text, json_object_get(node, "items"));
+    } else if (json_is_object(inner) && !json_object_get(node, "properties")) {
+        text_add(text, "object by name of ");
+        type_add(text, inner);
+    } else if (type)
+        value_add(text, type);
+}
+
+/* A node's own description, or that of the definition that it names, unless that is an object. */
+static const char *meaning_of(json_t *node)
+{
+    const char *meaning = json_string_value(json_object_get(node, "description"));
+    const char *reference = reference_of(node);
+    if (meaning || !reference || has_keys(definition_of(reference)))
+        return meaning;
+    return meaning_of(definition_of(reference));
+}
+
+/*
+ * All keys.
+ */
+struct key_walk {
+    void (*take)(void *argument, const struct json_key *key);
+    void *argument;
+    const char *object;
+};
+
+static void node_walk(const struct key_walk *walk, json_t *node, const char *path);
+
+static void property_walk(const struct key_walk *walk, const char *name, json_t *node,
+                          const char *path)
+{
+    char type[512], place[256];
+    struct text text = text_in(type, sizeof type);
+    snprintf(place, sizeof place, "%s%s%s", path, path[0] ? "." : "", name);
+    type_add(&text, node);
+    struct json_key key = {walk->object, place, name, type, meaning_of(node)};
+    walk->take(walk->argument, &key);
+    node_walk(walk, node, place);
+}
+
+static void node_walk(const struct key_walk *walk, json_t *node, const char *path)
+{
+    size_t index;
+    const char *name;
+    json_t *inner;
+    char place[256];
+    json_object_foreach(json_object_get(node, "properties"), name, inner)
+        property_walk(walk, name, inner, path);
+    json_array_foreach(json_object_get(node, "oneOf"), index, inner)
+    {
+        node_walk(walk, inner, path);
+    }
+    inner = json_object_get(node, "items");
+    if (inner) {
+        snprintf(place, sizeof place, "%s[]", path);
+        node_walk(walk, inner, place);
+    }
+}
+
+void keys_walk(void (*take)(void *argument, const struct json_key *key), void *argument)
+{
+    const char *name;
+    json_t *node;
+    json_object_foreach(json_object_get(schema_load(), "$defs"), name, node)
+    {
+        struct key_walk walk = {take, argument, name};
+        if (!has_keys(node))
+            continue;
+        struct json_key key = {name, "", name, "object", meaning_of(node)};
+        take(argument, &key);
+        node_walk(&walk, node, "");
+    }
+}

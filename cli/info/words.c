@@ -1,0 +1,69 @@
+/*
+ * words.c - exit statuses, and the variables of the environment that cctest reads.
+ */
+#include "cli/info/words.h"
+
+#include <stddef.h>
+
+const struct status_row status_rows[] = {
+    {STATUS_OK, "success"},
+    {STATUS_ERROR, "something failed at run time"},
+    {STATUS_USAGE, "the command line is invalid; nothing was started"},
+    {STATUS_WRONG_DATA, "a result is wrong"},
+    {STATUS_SLOW, "slower than --min-busbw asks; accept: a host or link is slow; guidelines: a "
+                  "collective is slower than its emulation"},
+    {STATUS_TIMEOUT, "no rank progressed for --timeout, or a rank was lost"},
+    {STATUS_UNAVAILABLE, "this machine lacks something that the command line names"},
+    {STATUS_INTERRUPTED, "interrupted"},
+    {STATUS_OK, NULL},
+};
+
+/* clang-format off */
+const struct variable_row variable_rows[] = {
+    {{"CCTEST_SECRET"},
+     "Shared secret of a rendezvous. Each rank proves that it knows it; other connections are dropped and counted. The "
+     "secret itself is never sent. `srun` passes the variable on to its tasks.\n\n"
+     "An attacker that listens between two ranks, or makes a rank connect to a listener of its own, can test guesses afterwards, so the secret should be random: `export "
+     "CCTEST_SECRET=$(openssl rand -hex 32)`. A secret of fewer than 32 characters is strengthened by a slow hash, which costs each rank a tenth "
+     "of a second and 64 MiB at its start; longer ones are taken to be random.\n\n"
+     "Messages of the control plane are encrypted with keys derived from the secret. Messages of the collective are "
+     "not, for speed: both ends of a connection prove only at its beginning that they know the secret."},
+    {{"CCTEST_SECRET_FILE"},
+     "File that contains the secret, which only its owner may access. CCTEST_SECRET overrides it. Ranks that meet "
+     "through PMIx or PMI have a random secret besides; without any, a job is protected only against accidents, and "
+     "rank 0 says so if there are several hosts."},
+    {{"HWLOC_FSROOT"},
+     "`cctest info --topology` shows the host whose /sys and /proc stand below this folder, as hwloc-gather-topology "
+     "copies them. NVLinks are those of this host."},
+    {{"CUDA_VISIBLE_DEVICES"}, "GPUs that CUDA shows, in its order: see --device."},
+    {{"NCCL_MULTI_RANK_GPU_ENABLE"}, "Read before -a nccl runs several ranks on one GPU."},
+    {{"NO_COLOR", "TERM"},
+     "No colour if the first is set or the second is 'dumb'; with 'dumb' no line that says what runs, either. Open "
+     "MPI's mpirun gives rank 0 a terminal whatever the output is, so there is no colour under it."},
+    {{"SLURMD_NODENAME"}, "Slurm's name of the node, by which accept calls the host."},
+    {{"SLURM_STEP_ID", "SLURM_STEP_NUM_TASKS", "SLURM_PROCID"},
+     "A Slurm step. A batch script, a shell of `srun --pty` or `salloc`, and a step of one task are none: there, "
+     "ranks are forked."},
+    {{"SLURM_STEP_NODELIST", "SLURM_STEP_NUM_NODES", "SLURM_DISTRIBUTION", "SLURM_JOB_ID", "SLURM_CLUSTER_NAME",
+      "SLURM_WORKING_CLUSTER"},
+     "Where the ranks of a step meet, and what distinguishes it from others. Without PMIx, rank 0 listens on the first "
+     "node of the step, at the first free one of 16 consecutive ports between 20000 and 30015, derived from cluster, "
+     "job and step. If the node's name resolves to another network than --interface, give an address by --rendezvous. "
+     "With `srun -m arbitrary` rank 0 may be on any node, so --rendezvous is required."},
+    {{"RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT", "TORCHELASTIC_RUN_ID"},
+     "A rank of torchrun: rank 0 listens on MASTER_ADDR, at a port derived from MASTER_PORT (which is torchrun's "
+     "own) and the run."},
+    {{"JOB_COMPLETION_INDEX"}, "A pod of an Indexed Job of Kubernetes: see --rendezvous."},
+    {{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "PMI_RANK", "PMI_SIZE", "MPI_LOCALNRANKS", "PMI_FD"},
+     "Processes of an MPI launcher; MPICH's mpiexec sets the last four, and serves one command of each process."},
+    {{"PMIX_NAMESPACE", "PMIX_RANK"},
+     "Either means that the launcher offers PMIx. If libpmix.so.2 loads, its server answers, and the job has more than "
+     "one rank, the ranks meet through it."},
+    {{"PMIX_VERSION"}, "Version of that server: before version 4 it cannot tell which rank is missing."},
+    {{"MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE", "MPIRUN_RANK", "MPIRUN_NPROCS", "PMI_ID", "PALS_RANKID", "PALS_SIZE",
+      "ALPS_APP_PE", "JSM_NAMESPACE_RANK", "JSM_NAMESPACE_SIZE", "FLUX_TASK_RANK", "FLUX_JOB_SIZE"},
+     "Launchers that are not supported. Unless the size is 1, they are an error that asks for --rendezvous or --np, as "
+     "are variables of several ranks that contradict each other. A shell may have RANK, WORLD_SIZE or SLURM_PROCID alone, "
+     "which is none."},
+    {{NULL}, NULL},
+};
