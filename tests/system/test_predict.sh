@@ -139,9 +139,9 @@ check_json run.json 'all(len(r["step_ends"]) == 2 for r in d["results"] if r["al
     'all(0 < e["measured_us"] < 2 * r["time_us"]["max"] and 0 < e["predicted_us"] <= r["predicted_us"] for r in d["results"] for e in r["step_ends"])' \
     'all(max(e["predicted_us"] for e in r["step_ends"]) == r["predicted_us"] for r in d["results"])'
 # There and back is one iteration, of which half counts, for the ends of its steps, too.
-cctest sendrecv -a pingpong --np 2 -b 1K -e 1K --model model.json -v --json run.json
+cctest sendrecv -a pingpong --np 2 -b 1K -e 1K --model model.json -v --json trip.json
 check_status 0
-check_json run.json 'all(max(e["predicted_us"] for e in r["step_ends"]) == r["predicted_us"] for r in d["results"])'
+check_json trip.json 'all(max(e["predicted_us"] for e in r["step_ends"]) == r["predicted_us"] for r in d["results"])'
 cctest allreduce -a ring --np 3 -b 8 -e 64K -f 8192 --model model.json -v
 check_says '^#   step [0-3] \(of 0 to 3\) differs most: it took [0-9.]+ us, predicted [0-9.]+$' "$out"
 cctest allgather -a ring --np 4 --split 2 -b 1K -e 1K --model model.json --json groups.json

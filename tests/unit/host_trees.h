@@ -99,6 +99,8 @@ static inline void host_make(const char *host)
     file_of("sys/kernel/mm/transparent_hugepage/enabled", host, "always [madvise] never\n");
     file_of("sys/devices/system/edac/mc/mc0/ue_count", host, "0\n");
     file_of("sys/devices/system/edac/mc/mc0/ce_count", host, "0\n");
+    file_of("sys/devices/system/edac/mc/mc1/ue_count", host, "0\n");
+    file_of("sys/devices/system/edac/mc/mc1/ce_count", host, "0\n");
     for (int i = 0; i < 4; i++) {
         char folder[64];
         snprintf(folder, sizeof folder, "%s/sys/devices/system/cpu/cpu%d", host, i);

@@ -256,6 +256,28 @@ static void test_references(void **state)
     simulated_free(&f);
 }
 
+/* A rail that is slower on all hosts is compared with the other one, not with itself. */
+static void test_slow_rail(void **state)
+{
+    (void)state;
+    struct simulated f;
+    fleet_quiet(&f, 8, 2);
+    for (int h = 0; h < 8; h++)
+        make_fault(&f, (struct seeded){
+                           .kind = SEEDED_NIC, .host = h, .peer = -1, .rail = 1, .factor = 0.8});
+    struct screened screened = screen(&f);
+    int notes = 0;
+    for (int i = 0; i < screened.isolation->limits->note_count; i++) {
+        const struct fleet_note *note = &screened.isolation->limits->notes[i];
+        assert_int_equal(note->reference, REFERENCE_RAILS);
+        assert_int_equal(screened.fleet->series[note->series].rail, 1);
+        notes++;
+    }
+    assert_true(notes > 0);
+    screened_free(&screened);
+    simulated_free(&f);
+}
+
 static void test_earlier(void **state)
 {
     (void)state;
@@ -385,7 +407,7 @@ static void test_bad_readings(void **state)
     fleet_free(fleet);
 }
 
-/* What collectives take at least, by the slowest host. */
+/* The least time of collectives, by the slowest host. */
 static void test_slowest(void **state)
 {
     (void)state;
@@ -450,13 +472,21 @@ static void test_all_failing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_places),          cmocka_unit_test(test_two),
-        cmocka_unit_test(test_loss_of_a_rail),  cmocka_unit_test(test_small_fleets),
-        cmocka_unit_test(test_switches),        cmocka_unit_test(test_references),
-        cmocka_unit_test(test_earlier),         cmocka_unit_test(test_bad_readings),
-        cmocka_unit_test(test_sensitivity),     cmocka_unit_test(test_sensitivity_of_packets),
-        cmocka_unit_test(test_two_modes),       cmocka_unit_test(test_slowest),
-        cmocka_unit_test(test_alone_on_switch), cmocka_unit_test(test_all_failing),
+        cmocka_unit_test(test_places),
+        cmocka_unit_test(test_two),
+        cmocka_unit_test(test_loss_of_a_rail),
+        cmocka_unit_test(test_small_fleets),
+        cmocka_unit_test(test_switches),
+        cmocka_unit_test(test_references),
+        cmocka_unit_test(test_slow_rail),
+        cmocka_unit_test(test_earlier),
+        cmocka_unit_test(test_bad_readings),
+        cmocka_unit_test(test_sensitivity),
+        cmocka_unit_test(test_sensitivity_of_packets),
+        cmocka_unit_test(test_two_modes),
+        cmocka_unit_test(test_slowest),
+        cmocka_unit_test(test_alone_on_switch),
+        cmocka_unit_test(test_all_failing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

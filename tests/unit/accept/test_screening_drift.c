@@ -115,7 +115,7 @@ static void test_dips(void **state)
     assert_in_range(alarms_found, 0, RUNS / 100);
 }
 
-/* One host alone is held against itself; a host that is lost after a while has fewer rotations. */
+/* One host alone is compared with itself; a host that is lost after a while has fewer rotations. */
 static void test_few(void **state)
 {
     (void)state;
@@ -172,11 +172,8 @@ static void test_exact(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_healthy),
-        cmocka_unit_test(test_drift),
-        cmocka_unit_test(test_dips),
-        cmocka_unit_test(test_few),
-        cmocka_unit_test(test_exact),
+        cmocka_unit_test(test_healthy), cmocka_unit_test(test_drift), cmocka_unit_test(test_dips),
+        cmocka_unit_test(test_few),     cmocka_unit_test(test_exact),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

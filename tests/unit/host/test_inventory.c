@@ -108,7 +108,7 @@ static void test_narrow_cards(void **state)
     }
 }
 
-/* What a host counted between two readings, as "mlx5_0: symbol_error 3" and its class. */
+/* The counts of a host between two readings, as "mlx5_0: symbol_error 3" and its class. */
 static void expect_grown(const struct device_changes *grown, const char *name,
                          enum counter_class class, const char *words)
 {

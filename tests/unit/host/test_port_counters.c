@@ -97,7 +97,7 @@ static void test_selection(void **state)
     counter_list_free(&list);
 }
 
-/* Which statistics the network devices of this machine have is not known; whatever they are, none
+/* The statistics of the network devices of this machine are not known; whatever they are, none
  * comes twice, and none without a word of the list. */
 static void test_netdev(void **state)
 {

@@ -412,13 +412,30 @@ static void test_nearest_to_device(void **state)
     assert_memory_equal(distances, cores, sizeof cores);
 }
 
+/* A NIC is up if any of its ports is. */
+static void test_nics_are_up(void **state)
+{
+    (void)state;
+    port_make("mlx5_0", 2, "InfiniBand\n", "1: DOWN\n", "3: Disabled\n", "10 Gb/sec (4X SDR)\n");
+    struct nic *nics;
+    int count = nics_find(tree, &nics), seen = 0;
+    for (int i = 0; i < count; i++)
+        if (strcmp(nics[i].name, "mlx5_0") == 0) {
+            assert_true(nics[i].is_up);
+            seen++;
+        }
+    assert_int_equal(seen, 1);
+    free(nics);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_infiniband), cmocka_unit_test(test_roce),
-        cmocka_unit_test(test_unusable),   cmocka_unit_test(test_garbage),
-        cmocka_unit_test(test_gids),       cmocka_unit_test(test_names),
-        cmocka_unit_test(test_distances),  cmocka_unit_test(test_nearest_to_device),
+        cmocka_unit_test(test_infiniband),  cmocka_unit_test(test_roce),
+        cmocka_unit_test(test_unusable),    cmocka_unit_test(test_garbage),
+        cmocka_unit_test(test_gids),        cmocka_unit_test(test_names),
+        cmocka_unit_test(test_distances),   cmocka_unit_test(test_nearest_to_device),
+        cmocka_unit_test(test_nics_are_up),
     };
     int failed = cmocka_run_group_tests(tests, tree_make, tree_remove);
     device_list_free(&ports);

@@ -31,8 +31,8 @@ static struct model *known(void)
     model = (struct model){.cores = 2, .start = 0.3, .core_switch = 2.5, .copy_overhead = 0.1};
     model.copy = (struct curve){1, {{1, 5e-5}}};
     model.bus = (struct curve){1, {{1, 4e-5}}}; /* two cores: 8e-5 */
-    model.combines[model.combine_count++] = (struct combine_cost){
-        .datatype = "float", .reduction = "sum", .byte = {1, {{1, 2e-4}}}};
+    model.combines[model.combine_count++] =
+        (struct combine_cost){.datatype = "float", .reduction = "sum", .byte = {1, {{1, 2e-4}}}};
     struct link_model *link = &model.links[model.link_count++];
     *link = (struct link_model){.transport = "tcp", .distance = DISTANCE_CACHE};
     for (int i = 0; i < tcp->path_range_count; i++) {
@@ -56,7 +56,8 @@ static struct model *known(void)
     return &model;
 }
 
-/* A job whose lines take as long as the model says: sizes from `bytes` on, 8 times as large each. */
+/* A job whose lines take as long as the model says: sizes from `bytes` on, 8 times as large
+ * each. */
 static void measure(struct fit_measurement *measurement, const struct model *model,
                     enum collective_id collective, const char *name, int ranks, int window,
                     size_t bytes, int sizes)
@@ -70,20 +71,19 @@ static void measure(struct fit_measurement *measurement, const struct model *mod
         struct benchmark *it = &measurement->benchmarks[measurement->count++];
         const struct collective *does = collective_of(collective);
         double first;
-        *it = (struct benchmark){.algorithm = algorithm_find(collective, name),
-                                 .collective = does,
-                                 .datatype = datatype_find("float"),
-                                 .reduction = does->reduces ? reduction_find("sum") : NULL,
-                                 .transports = measurement->transports[0].transport
-                                                   ? measurement->transports
-                                                   : tcp,
-                                 .distance = measurement->distance,
-                                 .copy = measurement->copy,
-                                 .window = window == BESIDE ? 0 : window,
-                                 .beside = window == BESIDE,
-                                 .ranks = ranks,
-                                 .count = bytes / 4,
-                                 .bytes = bytes};
+        *it = (struct benchmark){
+            .algorithm = algorithm_find(collective, name),
+            .collective = does,
+            .datatype = datatype_find("float"),
+            .reduction = does->reduces ? reduction_find("sum") : NULL,
+            .transports = measurement->transports[0].transport ? measurement->transports : tcp,
+            .distance = measurement->distance,
+            .copy = measurement->copy,
+            .window = window == BESIDE ? 0 : window,
+            .beside = window == BESIDE,
+            .ranks = ranks,
+            .count = bytes / 4,
+            .bytes = bytes};
         assert_non_null(it->algorithm);
         assert_int_equal(STATUS_OK, benchmark_predict(it, model, &it->time, &first));
         if (strcmp(name, "uni") == 0)
@@ -222,7 +222,8 @@ static void no_step_is_better(void **state)
     free(found);
 }
 
-/* Bytes of the second rail take three times as long on the wire. What cores do is as within a host. */
+/* Bytes of the second rail take three times as long on the wire. What cores do is as within a
+ * host. */
 static void rails_are_told_apart(void **state)
 {
     (void)state;

@@ -1,7 +1,7 @@
 /*
- * test_flows.c - flows through shared resources: the rates of small cases by hand, and of many random
- * ones by progressive filling of all flows at each change, as the textbook has it (Bertsekas and
- * Gallager, Data Networks, 1992, section 6.5.2).
+ * test_flows.c - flows through shared resources: the rates of small cases by hand, and of many
+ * random ones by progressive filling of all flows at each change, as the textbook has it (Bertsekas
+ * and Gallager, Data Networks, 1992, section 6.5.2).
  * tier: check; load: cpu1
  */
 #include <setjmp.h>
@@ -16,8 +16,8 @@
 #include "base/numbers.h"
 #include "predict/simulate/internal.h"
 
-/* Three links in a row; one flow along all, one on each, and two more on the last one. The last link
- * gives each of its four flows a quarter; the others what is left of theirs. */
+/* Three links in a row; one flow along all, one on each, and two more on the last one. The last
+ * link gives each of its four flows a quarter; the others what is left of theirs. */
 static void flows_share_fairly(void **state)
 {
     (void)state;

@@ -1,10 +1,10 @@
 /*
- * test_simulator.c - the simulator: textbook parameters give the textbook's formulas exactly, one rank
- * stands for all where it may, and every algorithm comes to its end.
+ * test_simulator.c - the simulator: textbook parameters give the textbook's formulas exactly, one
+ * rank stands for all where it may, and every algorithm comes to its end.
  *
- * The formulas are those of HCCL's documentation and of Thakur, Rabenseifner and Gropp ("Optimization
- * of collective communication operations in MPICH", 2005): a message of m bytes takes a + m b, and
- * combining them m c; with several ports all messages of a rank travel at once.
+ * The formulas are those of HCCL's documentation and of Thakur, Rabenseifner and Gropp
+ * ("Optimization of collective communication operations in MPICH", 2005): a message of m bytes
+ * takes a + m b, and combining them m c; with several ports all messages of a rank travel at once.
  * tier: check; load: cpu1
  */
 #include <math.h>
@@ -30,10 +30,10 @@ struct scale {
 FORMULA(ring_gather, (s.p - 1) * (ALPHA + s.b * BETA))
 FORMULA(ring_scatter, (s.p - 1) * (ALPHA + s.b * (BETA + GAMMA)))
 FORMULA(ring_both, 2 * (s.p - 1) * (ALPHA + s.b * BETA) + (s.p - 1) * s.b * GAMMA)
-FORMULA(mesh_gather, ALPHA + s.b *BETA)
-FORMULA(mesh_scatter, ALPHA + s.b *BETA + (s.p - 1) * s.b * GAMMA)
+FORMULA(mesh_gather, ALPHA + s.b * BETA)
+FORMULA(mesh_scatter, ALPHA + s.b * BETA + (s.p - 1) * s.b * GAMMA)
 FORMULA(mesh_both, 2 * ALPHA + 2 * s.b * BETA + (s.p - 1) * s.b * GAMMA)
-FORMULA(star, ALPHA + s.n *BETA)
+FORMULA(star, ALPHA + s.n * BETA)
 FORMULA(chain, (s.p - 1) * (ALPHA + s.n * BETA))
 FORMULA(tree, s.q *(ALPHA + s.n * BETA))
 FORMULA(doubling, s.q *(ALPHA + s.n * (BETA + GAMMA)))
@@ -91,7 +91,8 @@ static void textbook_formulas_come_out(void **state)
             bool power = (p & (p - 1)) == 0;
             if (COUNT % p != 0 || (rows[i].power_of_two && !power))
                 continue;
-            const struct algorithm *algorithm = algorithm_find(rows[i].collective, rows[i].algorithm);
+            const struct algorithm *algorithm =
+                algorithm_find(rows[i].collective, rows[i].algorithm);
             assert_non_null(algorithm);
             struct choice choice = choice_of(algorithm);
             struct problem problem =
@@ -138,8 +139,9 @@ static bool one_as_all(const struct choice *choice, struct problem *problem, con
     return one.symmetry != SYMMETRY_NONE;
 }
 
-/* Every algorithm ends, and where rank 0 stands for all, it takes as long as with all ranks: `shape`
- * NULL: those without groups, on one host. Returns for how many problems it stands for all. */
+/* Every algorithm ends, and where rank 0 stands for all, it takes as long as with all ranks:
+ * `shape` NULL: those without groups, on one host. Returns for how many problems it stands for
+ * all. */
 static int algorithms_try(const struct shape *shape, int ranks, const int *node, int *all)
 {
     int found = 0;
@@ -189,9 +191,9 @@ static void one_rank_stands_for_all_groups(void **state)
     assert_true(all > 400 && found > 20);
 }
 
-/* Those that say that their ranks are alike: the programs of all ranks, of up to 16, are so; of more
- * ranks, of which some are looked at, rank 0 stands for all, where all are as far from each other, and
- * not where one of them has a host of its own. */
+/* Algorithms that say that their ranks are alike: the programs of all ranks, of up to 16, are so;
+ * of more ranks some are looked at. Rank 0 stands for all, where all are as far from each other,
+ * and not where one of them has a host of its own. */
 static void ranks_are_alike(void **state)
 {
     (void)state;
@@ -211,8 +213,8 @@ static void ranks_are_alike(void **state)
                 bool alike = one_as_all(&choice, &problem, NULL);
                 bool elsewhere = p > 22 && one_as_all(&choice, &problem, node);
                 if (!alike || elsewhere)
-                    print_error("%s %s, %d ranks\n", problem.collective->name,
-                                algorithms[i]->name, p);
+                    print_error("%s %s, %d ranks\n", problem.collective->name, algorithms[i]->name,
+                                p);
                 assert_true(alike && !elsewhere);
                 found++;
             }
@@ -221,8 +223,8 @@ static void ranks_are_alike(void **state)
     assert_true(found > 600);
 }
 
-/* The start barrier releases the last of two hosts at once, and the other by a message of one byte, which costs
- * all that a message costs. */
+/* The start barrier releases the last of two hosts at once, and the other by a message of one byte,
+ * which costs all that a message costs. */
 static void a_release_costs_a_message(void **state)
 {
     (void)state;
@@ -247,10 +249,8 @@ static void a_release_costs_a_message(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(textbook_formulas_come_out),
-        cmocka_unit_test(one_rank_stands_for_all),
-        cmocka_unit_test(one_rank_stands_for_all_groups),
-        cmocka_unit_test(ranks_are_alike),
+        cmocka_unit_test(textbook_formulas_come_out),     cmocka_unit_test(one_rank_stands_for_all),
+        cmocka_unit_test(one_rank_stands_for_all_groups), cmocka_unit_test(ranks_are_alike),
         cmocka_unit_test(a_release_costs_a_message),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

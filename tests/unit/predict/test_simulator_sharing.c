@@ -1,6 +1,6 @@
 /*
- * test_simulator_sharing.c - the simulator: what messages and ranks share, ports, links, cores and memory, and how messages
- * move: in pieces or whole, pushed, pulled or granted.
+ * test_simulator_sharing.c - the simulator: what messages and ranks share, ports, links, cores and
+ * memory, and how messages move: in pieces or whole, pushed, pulled or granted.
  * tier: check; load: cpu1
  */
 #include <math.h>
@@ -11,8 +11,8 @@
 #include "collective/collective.h"
 #include "tests/unit/textbook.h"
 
-/* With one port, the messages of a rank share it: all blocks of a star leave one after the other, or
- * all at a part of the rate. */
+/* With one port, the messages of a rank share it: all blocks of a star leave one after the other,
+ * or all at a part of the rate. */
 static void messages_share_a_port(void **state)
 {
     (void)state;
@@ -56,8 +56,8 @@ static struct model *two_rails(double slow)
     return model;
 }
 
-/* Of three ranks the first and the last one share the first rail. With nic= only the rails that it names count,
- * unless the model has none of them. */
+/* The first and the last of three ranks share the first rail. With nic= only the rails that it
+ * names count, unless the model has none of them. */
 static void ranks_take_rails_in_turn(void **state)
 {
     (void)state;
@@ -65,7 +65,7 @@ static void ranks_take_rails_in_turn(void **state)
     static const struct {
         const char *nic;
         double slow, times;
-    } cases[] = {{NULL, 1.5, 2}, {NULL, 3, 3},   {"b", 1.5, 4.5},
+    } cases[] = {{NULL, 1.5, 2}, {NULL, 3, 3},  {"b", 1.5, 4.5},
                  {"a:1", 3, 3},  {"a+b", 3, 3}, {"b:2+c", 3, 3}};
     struct choice choice = choice_of(algorithm_find(COLLECTIVE_SENDRECV, "pairs"));
     struct problem problem = problem_of(COLLECTIVE_SENDRECV, 6, COUNT);
@@ -85,7 +85,7 @@ static void ranks_take_rails_in_turn(void **state)
     counts_free(partners);
 }
 
-/* What a fast rail sends to a slow one is as slow as that. */
+/* A message from a fast rail to a slow one is as slow as that. */
 static void a_slow_rail_receives_slowly(void **state)
 {
     (void)state;
@@ -170,8 +170,8 @@ static void groups_share_a_port(void **state)
     assert_float_equal(time_of(&simulation), ALPHA + 2 * COUNT * 4 * BETA, 1e-6);
 }
 
-/* On a ring of five, messages to the rank after the next one cross two links, each of which carries two
- * of them; a link of half the rate takes twice as long. */
+/* On a ring of five, messages to the rank after the next one cross two links, each of which carries
+ * two of them; a link of half the rate takes twice as long. */
 static void messages_share_links(void **state)
 {
     (void)state;
@@ -202,8 +202,8 @@ static void messages_share_links(void **state)
     }
 }
 
-/* Two ranks on one core take turns; on two they work at the same time. Each looks for work in its turn, so
- * what arrives waits for it; a byte may cost more there. */
+/* Two ranks on one core take turns; on two they work at the same time. Each looks for work in its
+ * turn, so what arrives waits for it; a byte may cost more there. */
 static void ranks_share_a_core(void **state)
 {
     (void)state;
@@ -229,7 +229,29 @@ static void ranks_share_a_core(void **state)
     assert_float_equal(time_of(&simulation), 5 + message, 1e-9);
 }
 
-/* What arrives waits for its rank's turn: those of two ranks on a core are two switches apart. */
+/* The ends of steps are those of the phase whose time counts, not of phases before it. */
+static void steps_end_anew_in_each_phase(void **state)
+{
+    (void)state;
+    struct model *model = textbook(PORT_NONE);
+    struct choice choice = choice_of(algorithm_find(COLLECTIVE_ALLREDUCE, "ring"));
+    struct problem problem = problem_of(COLLECTIVE_ALLREDUCE, 3, COUNT);
+    struct simulation simulation = simulation_of(model, &choice, &problem);
+    double step_end[8], last = 0, time = 0;
+    model->cores = 1;
+    simulation.step_end = step_end;
+    simulation.steps = 8;
+    for (size_t count = 64 * COUNT; count >= COUNT; count /= 64) {
+        problem.count = count;
+        time = time_of(&simulation);
+    }
+    for (int step = 0; step < 8; step++)
+        last = fmax(last, step_end[step]);
+    assert_float_equal(last, time, 1e-9 * time);
+}
+
+/* Messages that arrive wait for the turn of their rank: those of two ranks on a core are two
+ * switches apart. */
 static void messages_wait_for_a_turn(void **state)
 {
     (void)state;
@@ -275,8 +297,8 @@ static void caches_part_ranks(void **state)
     counts_free(partners);
 }
 
-/* Cores that are at work share the memory of their host: a byte takes as long as all of them need, where
- * one alone is faster. */
+/* Cores that are at work share the memory of their host: a byte takes as long as all of them need,
+ * where one alone is faster. */
 static void cores_share_memory(void **state)
 {
     (void)state;
@@ -306,8 +328,8 @@ static void messages_keep_a_gap(void **state)
     assert_float_equal(time_of(&simulation), before + 3 * 2, 1e-9);
 }
 
-/* What waits for the same operation follows it in the order of the program, as in a run: each rank of a
- * tree sends to the largest subtree first, or a step would take longer. */
+/* Operations that wait for the same one follow it in the order of the program, as in a run: each
+ * rank of a tree sends to the largest subtree first, or a step would take longer. */
 static void followers_keep_their_order(void **state)
 {
     (void)state;
@@ -337,8 +359,8 @@ static double loggopsim_time(enum collective_id collective, const char *algorith
     return time_of(&simulation);
 }
 
-/* The examples of LogGOPSim's documentation (README.md, doc/README): 1,024 bytes are reduced on 8 hosts,
- * and 16 hosts exchange single bytes by dissemination. */
+/* The examples of LogGOPSim's documentation (README.md, doc/README): 1,024 bytes are reduced on 8
+ * hosts, and 16 hosts exchange single bytes by dissemination. */
 static void published_cases_come_out(void **state)
 {
     (void)state;
@@ -346,8 +368,8 @@ static void published_cases_come_out(void **state)
     assert_float_equal(loggopsim_time(COLLECTIVE_BARRIER, "dissemination", 16, 1, 0), 22, 1e-9);
 }
 
-/* Where all messages of a rank are short its run does not stream: what is sent on waits for all of what
- * it consists of. Else the own block goes ahead. */
+/* Where all messages of a rank are short its run does not stream: what is sent on waits for all of
+ * what it consists of. Else the own block goes ahead. */
 static void short_messages_move_whole(void **state)
 {
     (void)state;
@@ -373,10 +395,10 @@ static void short_messages_move_whole(void **state)
     assert_true(time_of(&simulation) < whole);
 }
 
-/* Of two hosts, the last one that comes to the barrier is released a latency before the other. With that lead
- * two latencies pass until a message of the host that is behind arrives, there and back as well as in two steps
- * of an exchange; without the barrier one passes for each step. The last step ends with the last rank, whose time
- * begins at its release. */
+/* The last of two hosts that comes to the barrier is released a latency before the other. With that
+ * lead two latencies pass until a message of the host that is behind arrives, there and back as
+ * well as in two steps of an exchange; without the barrier one passes for each step. The last step
+ * ends with the last rank, whose time begins at its release. */
 static void hosts_are_released_apart(void **state)
 {
     (void)state;
@@ -451,7 +473,8 @@ static void windows_hold_senders_back(void **state)
     assert_float_equal(held, 2 * message, 1e-3);
     /* Short messages, which move whole where the window lets them: two fit, or less than one. */
     problem = problem_of(COLLECTIVE_BROADCAST, 2, 512);
-    const struct transport_choice shm[] = {{.transport = transport_find("shm")}, {.transport = NULL}};
+    const struct transport_choice shm[] = {{.transport = transport_find("shm")},
+                                           {.transport = NULL}};
     snprintf(model->links[0].transport, sizeof model->links[0].transport, "shm");
     simulation.transports = shm;
     for (path->window = 512; path->window <= 3 * 1024; path->window += 512)
@@ -480,8 +503,8 @@ static void receivers_pull(void **state)
     assert_float_equal(time_of(&simulation), 5 + ALPHA + 3 + message + ALPHA, 1e-6);
 }
 
-/* A message that needs a grant begins when its receiver is ready, and costs its receiver's core no byte. A
- * row of another path does not matter. */
+/* A message that needs a grant begins when its receiver is ready, and costs its receiver's core no
+ * byte. A row of another path does not matter. */
 static void receivers_grant(void **state)
 {
     (void)state;
@@ -515,6 +538,7 @@ int main(void)
         cmocka_unit_test(groups_share_a_port),
         cmocka_unit_test(messages_share_links),
         cmocka_unit_test(ranks_share_a_core),
+        cmocka_unit_test(steps_end_anew_in_each_phase),
         cmocka_unit_test(messages_wait_for_a_turn),
         cmocka_unit_test(caches_part_ranks),
         cmocka_unit_test(cores_share_memory),

@@ -1,7 +1,7 @@
 /*
- * test_topology.c - topologies: each way leads from its sender to its receiver link by link, by
- * the names of the links; lengths and loads are those that the sources of each family give; and what
- * is refused.
+ * test_topology.c - topologies: each way leads from its sender to its receiver link by link, by the
+ * names of the links; lengths and loads are those that the sources of each family give; and what is
+ * refused.
  * tier: check; load: cpu1
  */
 #include "tests/unit/topologies.h"
@@ -164,8 +164,8 @@ static double shift_load(const char *spec, int shift)
     return busiest;
 }
 
-/* Zahavi (2010): with the destination's number as the rule no shift puts two messages on one link of
- * a fat tree without oversubscription. A hash does. */
+/* Zahavi (2010): with the destination's number as the rule no shift puts two messages on one link
+ * of a fat tree without oversubscription. A hash does. */
 static void test_shifts(void **state)
 {
     (void)state;
@@ -181,10 +181,12 @@ static void test_shifts(void **state)
     assert_true(shift_load("leaf-spine:radix=8:oversubscription=3:routing=dmodk", 6) == 3);
     assert_true(shift_load("ring:16", 1) == 1);
     assert_true(shift_load("ring:16", 5) == 5);
+    assert_true(shift_load("ring:16", 8) == 4); /* half way round: every second host goes down */
+    assert_true(shift_load("torus:4x4", 2) == 1);
     assert_true(shift_load("torus:4x4:rate=2", 1) == 0.5); /* wraps into the next row: 2 hops */
     assert_true(shift_load("rail:hosts=4:rails=2", 2) == 1);
     assert_true(shift_load("rail:hosts=4:rails=2:ranks=4", 4) == 2); /* two GPUs share a NIC */
-    /* All hosts of a group send to the next group, over one link: the worst case of minimal ways. */
+    /* All hosts of a group send to the next one, over one link: the worst case of minimal ways. */
     assert_true(shift_load("dragonfly:a=4:h=2:p=2", 8) == 8);
     assert_true(shift_load("dragonfly:a=4:h=2:p=2:routing=valiant", 8) < 8);
 }

@@ -1,6 +1,6 @@
 /*
- * test_topology_files.c - topologies of files: Slurm's topology.conf, a node as NCCL and as hwloc write
- * it, places of ranks; and files that are refused, with their names and lines.
+ * test_topology_files.c - topologies of files: Slurm's topology.conf, a node as NCCL and as hwloc
+ * write it, places of ranks; and files that are refused, with their names and lines.
  * tier: check; load: cpu1
  */
 #include "tests/unit/topologies.h"
@@ -40,13 +40,58 @@ static void test_slurm(void **state)
             assert_true(link.capacity == 1.5);
     }
     topology_free(t);
+    /* Three levels without LinkSpeed: a switch sends up what all its hosts send. */
+    file_write(path, "SwitchName=s1 Nodes=n[1-3]\nSwitchName=s2 Nodes=m1\nSwitchName=s3 Nodes=x1\n"
+                     "SwitchName=p1 Switches=s[1-2]\nSwitchName=p2 Switches=s3\n"
+                     "SwitchName=top Switches=p[1-2]\n");
+    t = topology_of(path);
+    int seen = 0;
+    for (uint32_t l = 0; l < topology_links(t); l++) {
+        topology_link_get(t, l, &link);
+        if (strcmp(link.name, "p1 -> top") != 0)
+            continue;
+        assert_true(link.capacity == 4);
+        seen++;
+    }
+    assert_int_equal(seen, 1);
+    topology_free(t);
     unlink(path);
 }
 
-#define GPU(bus, dev, links)                                                                       \
+/* Where switches of two levels have two parents each, messages use all links of both levels. */
+static void test_picks_of_levels(void **state)
+{
+    (void)state;
+    char path[64];
+    bool used[64] = {false};
+    uint32_t links[16];
+    struct topology_link link;
+    file_write(path,
+               "SwitchName=s1 Nodes=n[1-8]\nSwitchName=s2 Nodes=m[1-8]\n"
+               "SwitchName=p1 Switches=s1\nSwitchName=p2 Switches=s1\n"
+               "SwitchName=q1 Switches=s2\nSwitchName=q2 Switches=s2\n"
+               "SwitchName=t1 Switches=p[1-2],q[1-2]\nSwitchName=t2 Switches=p[1-2],q[1-2]\n");
+    struct topology *t = topology_of(path);
+    assert_true(topology_links(t) <= 64);
+    for (int from = 0; from < 16; from++)
+        for (int to = 0; to < 16; to++)
+            for (size_t l = topology_route(t, from, to, links, 16); l > 0; l--)
+                used[links[l - 1]] = true;
+    for (uint32_t l = 0; l < topology_links(t); l++) {
+        topology_link_get(t, l, &link);
+        if (!used[l])
+            print_error("no message crosses %s\n", link.name);
+        assert_true(used[l]);
+    }
+    topology_free(t);
+    unlink(path);
+}
+
+#define GPU(bus, dev, links) GPU_OF("90", bus, dev, links)
+#define GPU_OF(sm, bus, dev, links)                                                                \
     "<pci busid='" bus                                                                             \
-    "' class='0x030200' link_speed='32.0 GT/s PCIe' link_width='16'><gpu dev='" dev                \
-    "' sm='90' rank='0'>" links "</gpu></pci>"
+    "' class='0x030200' link_speed='32.0 GT/s PCIe' link_width='16'><gpu dev='" dev "' sm='" sm    \
+    "' rank='0'>" links "</gpu></pci>"
 #define SWITCHED "<nvlink target='0000:00:00.0' count='18' tclass='0x068000'/>"
 #define TO(bus)  "<nvlink target='" bus "' count='4' tclass='0x030200'/>"
 #define NODE(first, second)                                                                        \
@@ -97,13 +142,40 @@ static void test_nccl(void **state)
     unlink(path);
 }
 
+/* An NVLink of Blackwell is about twice as fast as one of Hopper, beside the same PCI. */
+static void test_nvlink_of_a_generation(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *way;
+    } cases[] = {{NODE(GPU("0000:02:00.0", "0", TO("0000:03:00.0"))
+                           GPU("0000:03:00.0", "1", TO("0000:02:00.0")),
+                       GPU("0000:82:00.0", "2", "")),
+                  "GPU 0 -> PCI 0000:01:00.0 0.5825, PCI 0000:01:00.0 -> CPU 0 0.5825, "
+                  "CPU 0 -> CPU 1 0.1942, CPU 1 -> GPU 2 0.5825"},
+                 {NODE(GPU_OF("100", "0000:02:00.0", "0", TO("0000:03:00.0"))
+                           GPU_OF("100", "0000:03:00.0", "1", TO("0000:02:00.0")),
+                       GPU_OF("100", "0000:82:00.0", "2", "")),
+                  "GPU 0 -> PCI 0000:01:00.0 0.2993, PCI 0000:01:00.0 -> CPU 0 0.2993, "
+                  "CPU 0 -> CPU 1 0.09975, CPU 1 -> GPU 2 0.2993"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char path[64], text[600];
+        file_write(path, cases[i].text);
+        struct topology *t = topology_of(path);
+        names_of_way(t, 0, 2, text);
+        assert_string_equal(text, cases[i].way);
+        topology_free(t);
+        unlink(path);
+    }
+}
+
 /* The second of two GPUs alone names their NVLink. */
 static void test_nccl_named_once(void **state)
 {
     (void)state;
     char path[64], text[600];
-    file_write(path, NODE(GPU("0000:02:00.0", "0", ""),
-                          GPU("0000:82:00.0", "1", TO("0000:02:00.0"))));
+    file_write(path,
+               NODE(GPU("0000:02:00.0", "0", ""), GPU("0000:82:00.0", "1", TO("0000:02:00.0"))));
     struct topology *t = topology_of(path);
     names_of_way(t, 0, 1, text);
     assert_string_equal(text, "GPU 0 -> GPU 1 1");
@@ -184,7 +256,8 @@ static void test_files_refused(void **state)
     file_refused("SwitchName=a Nodes=n1,n1\n", ":1: host n1 is behind switch a already");
     file_refused("SwitchName=a Nodes=n1\nSwitchName=b Nodes=n2\n",
                  " names 2 switches and none that connects them");
-    file_refused("a: n1\nb: n2\nc: n3\nSwitchName=top Switches=a,b\n", ": there is no way from c to a");
+    file_refused("a: n1\nb: n2\nc: n3\nSwitchName=top Switches=a,b\n",
+                 ": there is no way from c to a");
     file_refused("SwitchName=a Nodes=n1 LinkSpeed=fast\n", ":1: 'fast' is no LinkSpeed");
     file_refused("<topology version='2.0'><object/>", " is no topology that hwloc reads");
     file_refused("<system>\n<cpu numaid='0'>\n</system>", ":3: this is no XML: ");
@@ -221,6 +294,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_slurm),
         cmocka_unit_test(test_nccl),
+        cmocka_unit_test(test_nvlink_of_a_generation),
+        cmocka_unit_test(test_picks_of_levels),
         cmocka_unit_test(test_nccl_named_once),
         cmocka_unit_test(test_places_by_name),
         cmocka_unit_test(test_hwloc),

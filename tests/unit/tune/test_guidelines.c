@@ -73,8 +73,8 @@ static void test_sequence(void **state)
     assert_none(lines, 5);
 }
 
-/* Every emulation of the table, with a time that breaks it and one that does not. A row that is wrong
- * in what it emulates would show in test_sizes or below. */
+/* Every emulation of the table, with a time that breaks it and one that does not. A row that is
+ * wrong in what it emulates would show in test_sizes or below. */
 static void test_table(void **state)
 {
     (void)state;
@@ -133,6 +133,12 @@ static void test_own_kind(void **state)
     assert_text(split, 2,
                 "gather 3000, 4 ranks, float: 50 us (ring), 1.67 times 3 times 1K, 30 us: "
                 "use linear of 1K, 3 times");
+    split[1].high = 17; /* three of them may take longer */
+    assert_none(split, 2);
+    split[1].high = 16;
+    size_t found;
+    free(check(split, 2, &found));
+    assert_int_equal(found, 1);
     split[0].bytes = 1024 * 65; /* too many parts */
     split[0].time = split[0].low = split[0].high = 1e6;
     assert_none(split, 2);

@@ -1,5 +1,6 @@
 /*
- * test_race.c - which algorithms are measured again, and which is the winner, on times that are made.
+ * test_race.c - which algorithms are measured again, and which is the winner, on times that are
+ * made.
  * tier: check; load: cpu1
  */
 #include <setjmp.h>
@@ -127,7 +128,8 @@ static void test_disturbed(void **state)
     race_free(&last);
 }
 
-/* The first round was 4 times as slow as the others: a racer that is out since has the time that it would have had in them. */
+/* The first round was 4 times as slow as the others: a racer that is out since has the time that it
+ * would have had in them. */
 static void test_levels(void **state)
 {
     (void)state;
@@ -214,8 +216,8 @@ static void test_iterations(void **state)
     assert_int_equal(round_iterations(1e9), 5);
 }
 
-/* With noise of 10% and one slow round in ten, the best of 24 that are 10% apart wins nearly always, and
- * never one that is far behind. */
+/* With noise of 10% and one slow round in ten, the best of 24 that are 10% apart wins nearly
+ * always, and never one that is far behind. */
 static void test_noise(void **state)
 {
     (void)state;
