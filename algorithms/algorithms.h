@@ -92,8 +92,8 @@ extern const struct algorithm alltoall_staged, alltoall_hier_relay;
 
 /* Kernels that several families share. */
 
-/* ring.c: kernels as in algorithms/common/common.h, p-1 rounds. A partial result must not lie in memory that may
- * hold another unsent one. */
+/* ring.c: kernels as in algorithms/common/common.h, p-1 rounds. A partial result must not lie in
+ * memory that may hold another unsent one. */
 void ring_reduce_scatter_on(struct builder *b, const struct group *g, const struct view *source,
                             const struct view *partial);
 void ring_allgather_on(struct builder *b, const struct group *g, const struct view *all);

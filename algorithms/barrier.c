@@ -66,8 +66,9 @@ const struct algorithm barrier_dissemination = {
  *        3 <--- 2         2p steps; each rank sends 2 signals. No scratch.
  *
  * A barrier is a short bor allreduce here. In both rounds a rank combines the token with what it
- * knows; contributions that arrive twice do not change a bor. So the second round can bring what the
- * first has lost: no result shows it if the signal to rank 1 or 2 is lost (of two ranks, to either).
+ * knows; contributions that arrive twice do not change a bor. So the second round can bring what
+ * the first has lost: no result shows it if the signal to rank 1 or 2 is lost (of two ranks, to
+ * either).
  *
  * Used by: Open MPI (double_ring).
  */

@@ -11,9 +11,9 @@
  * Circulant graphs: every rank sends to the ranks p/2, p/4, p/8, ... ahead, rounded
  * up.
  *
- * A partial sum on its way home is at a distance from it, 1 to p-1. The first hop (algorithms/common/common.h) takes
- * the farther half, ceil(p/2) .. p-1, nearer by ceil(p/2). The same problem then remains for
- * ceil(p/2) distances:
+ * A partial sum on its way home is at a distance from it, 1 to p-1. The first hop
+ * (algorithms/common/common.h) takes the farther half, ceil(p/2) .. p-1, nearer by ceil(p/2). The
+ * same problem then remains for ceil(p/2) distances:
  *
  *      p = 6, blocks that rank 0 sends:
  *

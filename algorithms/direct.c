@@ -9,9 +9,9 @@
  * Each block goes straight to the rank that needs it: the meshes, and one-shot.
  *
  *        0 --- 1
- *        | \ / |      A mesh is one level of the recursive exchange (algorithms/common/common.h) with radix p:
- *        | / \ |      all ranks differ in the only digit. Fewest steps, and the most
- *        3 --- 2      messages at a time.
+ *        | \ / |      A mesh is one level of the recursive exchange
+ *        | / \ |      (algorithms/common/common.h) with radix p: all ranks differ in the only
+ *        3 --- 2      digit. Fewest steps, and the most messages at a time.
  *
  *   reduce_scatter:  rank r sends block x to rank x, and combines block r of all ranks
  *   allgather:       rank r sends block r to all

@@ -2,9 +2,9 @@
  * knomial.c - recursive exchanges of any radix: log_k P levels of k-1 messages each, between ranks
  * that differ in one digit. More messages at a time, fewer levels. Radix 2 is in doubling.c.
  *
- *   k = 3:   level 1               level 2            P ranks take part, the largest power of k.
- *            0-1-2  3-4-5  6-7-8   0-3-6 1-4-7 2-5-8   The others fold first (algorithms/common/common.h), one step,
- *                                                     and get the result in one more.
+ *   k = 3:   level 1               level 2              P ranks take part, the largest power of k.
+ *            0-1-2  3-4-5  6-7-8   0-3-6 1-4-7 2-5-8    The others fold first, one step, and get
+ *                                                       the result in one more.
  *
  *   collective      name         steps           sent by the busiest
  *   allreduce       recexch      log_k P (+2)    (k-1) n log_k P (+ n for each extra)
@@ -14,10 +14,10 @@
  *   reduce_scatter  knomial      log_k P (+2)    (p-1) b, or n where ranks fold
  *   allgather       knomial      log_k P (+2)    (p-1) b, more with extras
  *
- * An extra is one of the up to k-1 ranks that fold onto another one. The names stand for
- * scatter-reduce (sr), scatter (s), allgather (ag, a), gather (g). Collectives with a root make it
- * an active rank: no extra message to or from it. Scatter and gather have the same levels as the
- * reduction and the allgather, so all windows match without a permutation.
+ * An extra is one of the up to k-1 ranks that fold onto another one (algorithms/common/common.h).
+ * The names stand for scatter-reduce (sr), scatter (s), allgather (ag, a), gather (g). Collectives
+ * with a root make it an active rank: no extra message to or from it. Scatter and gather have the
+ * same levels as the reduction and the allgather, so all windows match without a permutation.
  *
  * Scratch: recexch n, if it combines twice or more. Reductions that cut the vector need none in
  * allreduce, where partial results lie in the destination, else n/k (n if ranks fold). Recexch

@@ -3,8 +3,8 @@
  * aggregated trees (pat): a logarithmic number of steps for every number of ranks.
  *
  * A partial sum on its way home is at a distance from it, 1 to p-1. In step k it moves by 2^k if
- * that is the lowest bit of the distance: a hop (algorithms/common/common.h) of reach d = 2^k and stride 2d. The first
- * step carries half of all blocks, the last one a single block:
+ * that is the lowest bit of the distance: a hop (algorithms/common/common.h) of reach d = 2^k and
+ * stride 2d. The first step carries half of all blocks, the last one a single block:
  *
  *      p = 6, blocks that rank 0 sends:
  *

@@ -53,7 +53,7 @@ static int node_peer(const struct nodes *nodes, int local_rank)
     return shape_rank(nodes->shape, nodes->node, local_rank % nodes->each);
 }
 
-/* Of blocks in rank order, the block of a local rank (taken modulo L) of a node. */
+/* The block of a local rank (taken modulo L) of a node, among blocks in rank order. */
 static struct message block_of(const struct nodes *nodes, const struct view *blocks, int node,
                                int local_rank)
 {

@@ -140,8 +140,8 @@ static void direct_reduce(struct builder *b, const struct group *g, struct messa
     }
 }
 
-/* Like a kernel of algorithms/common/common.h, but the result of this rank's block goes to `own`. Only the last
- * message is combined there, since it has no other block. */
+/* Like a kernel of algorithms/common/common.h, but the result of this rank's block goes to `own`.
+ * Only the last message is combined there, since it has no other block. */
 static void swing_reduce_on(struct builder *b, const struct group *g, const struct view *source,
                             const struct view *partial, struct message own)
 {

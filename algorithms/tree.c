@@ -123,8 +123,8 @@ static struct message partial_result(struct builder *b, const struct call *call)
     return view_all(b, is_root ? &call->destination : &scratch);
 }
 
-static void reduce_up(struct builder *b, const struct call *call,
-                      const struct tree_shape *shape, int k)
+static void reduce_up(struct builder *b, const struct call *call, const struct tree_shape *shape,
+                      int k)
 {
     struct tree tree = tree_of(b, call->group, shape, k, call->root);
     tree_reduce(b, call->group, &tree, view_all(b, &call->source), partial_result(b, call));

@@ -1,6 +1,7 @@
 /*
- * main.c - a program of several tests, in which `PROGRAM NAME [ARGUMENT...]` runs one. The Makefile gives the main() of
- * each file the file's name, and defines TESTS as TEST(test_size) TEST(test_text) ...
+ * main.c - a program of several tests, in which `PROGRAM NAME [ARGUMENT...]` runs one. The Makefile
+ * gives the main() of each file the file's name, and defines TESTS as TEST(test_size)
+ * TEST(test_text) ...
  */
 #include <stdio.h>
 #include <string.h>

@@ -6,9 +6,5 @@
 #include "transports/transports.h"
 
 const struct transport *const transports[] = {
-    &transport_cuda,
-    &transport_shm,
-    &transport_verbs,
-    &transport_tcp,
-    NULL,
+    &transport_cuda, &transport_shm, &transport_verbs, &transport_tcp, NULL,
 };

@@ -224,7 +224,7 @@ static enum status hosts_check(const struct acceptance *acceptance)
     return STATUS_OK;
 }
 
-/* What hosts are held against besides each other. */
+/* References that hosts are compared with, besides each other. */
 static enum status references_read(struct acceptance *acceptance)
 {
     const struct accept_options *options = acceptance->asked;
@@ -294,7 +294,7 @@ static bool is_measured(const struct acceptance *acceptance, int number)
     return false;
 }
 
-/* What a profile asks and no stage has measured is not met. */
+/* A number that a profile asks for and no stage has measured is not met. */
 static void profile_judge(struct acceptance *acceptance)
 {
     const struct host_profile *profile = &acceptance->profile;

@@ -60,7 +60,7 @@ struct accept_options {
     const char *switches;           /* a file, or NULL */
     const char *good, *bad, *junit; /* files, "-" for stdout, or NULL */
     const char *write_profile;      /* likewise */
-    const char *profile, *baseline; /* files that hosts are held against, or NULL */
+    const char *profile, *baseline; /* files that hosts are compared with, or NULL */
 };
 
 /* ---- Measurements: struct reading of accept/judge/judge.h, of all stages in one list. ---- */
@@ -72,7 +72,7 @@ struct readings {
 
 extern const char *const reading_outcome_names[]; /* "ok", "error", "late", "lost", "wrong-data" */
 
-/* ---- An earlier run of `cctest accept`, that hosts of today are held against: its JSON. ---- */
+/* ---- An earlier run of `cctest accept`, that hosts of today are compared with: its JSON. ---- */
 
 struct baseline {
     struct readings pairs; /* see baseline_pairs_take() */
@@ -93,8 +93,8 @@ enum status baseline_read(const char *path, const char *const *labels, int hosts
 void baseline_pairs_take(struct baseline *baseline, const char *const *names, int count);
 void baseline_free(struct baseline *baseline); /* all zero is allowed */
 
-/* What each host of today had in a metric of a stage; 0: nothing is known. False: nothing of
- * any. */
+/* The values that the hosts of today had in a metric of a stage; 0: not known. False: none is
+ * known. */
 bool baseline_values(const struct baseline *baseline, const char *stage, const char *metric,
                      double *values, int hosts);
 
@@ -148,7 +148,7 @@ enum found_kind {
     FOUND_CROWDED,   /* others hold its memory */
     FOUND_FIRMWARE,
     FOUND_SETTING,
-    FOUND_CLOCK, /* of the day */
+    FOUND_CLOCK,    /* of the day */
     FOUND_ALL_MISS, /* all hosts miss a rate, a profile or an earlier run */
     FOUND_NUMBER,   /* it does its own work slowly */
     FOUND_DRIFT,
@@ -161,8 +161,8 @@ const char *found_advice(enum found_kind kind);
 
 /* The kind of a finding about a fact; NULL: the host lacks the part. */
 enum found_kind fact_kind(const struct inventory_fact *fact);
-/* Of what the devices of a host have counted that healthy ones do not: the gravest. FOUND_NOTE: it
- * asks for nothing. */
+/* The worst kind among what the devices of a host have counted and healthy ones do not. FOUND_NOTE:
+ * it asks for nothing. */
 enum found_kind counters_kind(const struct device_changes *grown);
 
 /* ---- findings.c ---- */
@@ -179,7 +179,7 @@ struct found {
     char text[FOUND_TEXT_MOST]; /* one sentence */
     const char *unit;           /* static, of the number that is the reason; NULL: it is none */
     struct reason reason;
-    /* What is slow or fails, "latency, rail 2": the same in each rotation of a soak. */
+    /* The name of what is slow or fails, "latency, rail 2": the same in each rotation of a soak. */
     char what[FOUND_WHAT_MOST];
     bool loss; /* the host is lost */
     /* One rotation alone found the host slow: a suspect, since each has its false alarms. */
@@ -292,7 +292,8 @@ bool rails_have_names(const struct rails *rails);
 /* Is the NIC port active on this host, as far as is known? */
 bool rail_is_at(const struct rails *rails, int rail, const struct inventory *inventories, int host);
 
-/* The value of --transport for a job on a rail (nic_port_transport()). NULL: as the user gave it. */
+/* The value of --transport for a job on a rail (nic_port_transport()). NULL: as the user gave
+ * it. */
 const char *rail_transport(const struct job *job, const struct rails *rails, int rail,
                            char text[PORT_TRANSPORT_MOST]);
 
@@ -303,7 +304,7 @@ void rails_drop(struct rails *rails, int rail);
 
 #define STAGE_TEXT_MOST 480
 
-/* What came of a stage. */
+/* The result of a stage. */
 enum stage_state { STAGE_DONE, STAGE_PARTLY, STAGE_LEFT_OUT };
 struct stage_result {
     enum accept_stage stage;
@@ -329,7 +330,7 @@ struct stage_progress {
     double round_seconds; /* that the rounds so far took, on average */
 };
 
-/* What a device of a host counted in a stage that tells of errors, or of a busy network. */
+/* Counters of a host's device that grew in a stage and tell of errors, or of a busy network. */
 struct counter_growth {
     enum accept_stage stage;
     int rotation; /* of a soak; 0: none */
@@ -379,26 +380,26 @@ struct acceptance {
     struct {
         struct counter_growth *items;
         int count;
-    } growth;                   /* of counters, in the order in which it was seen */
-    struct rails rails;         /* of the pairs */
-    struct readings readings;   /* of all stages, in their order */
-    int pairs_first, pairs_end; /* those of the last stage pairs; equal: there are none */
-    struct fleet *fleet;        /* as the pairs showed it; NULL: none were measured */
+    } growth;                       /* of counters, in the order in which it was seen */
+    struct rails rails;             /* of the pairs */
+    struct readings readings;       /* of all stages, in their order */
+    int pairs_first, pairs_end;     /* those of the last stage pairs; equal: there are none */
+    struct fleet *fleet;            /* as the pairs showed it; NULL: none were measured */
     struct sensitivity sensitivity; /* of the fleet, if suspects were tried again: */
     bool isolated;
-    int sized;                  /* hangs that were tried with messages of growing sizes */
-    size_t message_bytes;       /* of one that measures bandwidth; 0: not known */
-    int lines, tcp_lines;       /* of pairs, and those over a kernel's TCP */
-    double end;                 /* clock_seconds() at which the run is to end; INFINITY: any time */
-    double until;               /* at which the time of the present stage is over */
-    double began;               /* clock_seconds() at the first stage */
+    int sized;            /* hangs that were tried with messages of growing sizes */
+    size_t message_bytes; /* of one that measures bandwidth; 0: not known */
+    int lines, tcp_lines; /* of pairs, and those over a kernel's TCP */
+    double end;           /* clock_seconds() at which the run is to end; INFINITY: any time */
+    double until;         /* at which the time of the present stage is over */
+    double began;         /* clock_seconds() at the first stage */
     struct stage_progress progress;
     int cut;           /* jobs of the present stage that its time did not suffice for */
     uint64_t seed;     /* of pairs, halves and inputs: another one in each rotation */
     json_t *rotations; /* of the soak: their numbers; NULL: there is none */
     struct stage_result stages[ACCEPT_STAGES];
-    int stage_count;  /* so far */
-    bool judged;      /* all stages ran: a host without a finding is good */
+    int stage_count; /* so far */
+    bool judged;     /* all stages ran: a host without a finding is good */
 };
 
 struct accept_arguments {

@@ -131,7 +131,7 @@ enum found_kind fact_kind(const struct inventory_fact *fact)
 
 /* ---- counters ---- */
 
-/* Parts of names, of which each counter that tells something has one; the gravest first. */
+/* Parts of names, of which each counter that tells something has one; the worst first. */
 static const struct {
     const char *part;
     enum found_kind kind;

@@ -48,8 +48,8 @@ struct halving {
     struct host_pair *pairs;             /* likewise */
     struct exchange_transfer **chosen;   /* that exchange at the same time */
     int few_rounds;                      /* so far */
-    int *round_of; /* of each switch: the last round of few that it had a host in */
-    int done;      /* splits */
+    int *round_of;      /* of each switch: the last round of few that it had a host in */
+    int done;           /* splits */
     double *few_waited; /* of each transfer: as a share of the time, a rank's wait for its core */
     double *usual;      /* likewise: GB/s, what it has when few exchange, or the median of those of
                            its split that were among few */
@@ -160,7 +160,7 @@ static void pair_agents(const struct acceptance *acceptance, int a, int b, int a
     agents[1] = acceptance->roster->hosts[b].agents[0];
 }
 
-/* What a pair of an exchange has in each direction, GB/s; 0: it is not known. */
+/* The rate of a pair of an exchange in each direction, GB/s; 0: it is not known. */
 static double pair_rate(const json_t *line, int pair)
 {
     return line_number(json_array_get(json_object_get(line, "groups"), (size_t)pair), "busbw_GBps");
@@ -270,8 +270,8 @@ static int switches_put(const struct halving *halving, const struct exchange_gro
     return count;
 }
 
-/* Of which switches the pairs have less. Where those that explain it are half of the switches, it
- * is all of them: each pair has two ends. */
+/* Reports the switches whose pairs have less. Where half of the switches explain it, it is all of
+ * them: each pair has two ends. */
 static void congestion_find(const struct halving *halving, const struct exchange_group *groups)
 {
     char listed[LIST_MOST], whole[LIST_MOST];
@@ -349,7 +349,7 @@ static bool parts_show(const struct halving *halving)
 /* The line of the stage, of all kinds of halves. */
 struct halves_said {
     struct text text, lacks;
-    int done; /* splits */
+    int done;      /* splits */
     double waited; /* as in struct halving */
 };
 
@@ -455,8 +455,9 @@ static enum status halves_all(struct acceptance *acceptance, struct stage_result
                                .lacks = text_in(lacks, sizeof lacks)};
     enum status status = halves_go(acceptance, NULL, "random halves", &said);
     if (status == STATUS_OK && acceptance->leaves.count > 0)
-        status = halves_go(acceptance, &acceptance->leaves,
-                           acceptance->leaves.inferred ? "halves by part" : "halves by switch", &said);
+        status =
+            halves_go(acceptance, &acceptance->leaves,
+                      acceptance->leaves.inferred ? "halves by part" : "halves by switch", &said);
     if (status == STATUS_OK && acceptance->above.count > 0)
         status = halves_go(acceptance, &acceptance->above, "halves by the switches above", &said);
     if (said.waited >= WAITED_TOLD)
@@ -564,7 +565,7 @@ struct whole {
     int *hosts, count;
     const int *agents; /* of each rank */
     int ranks, slowest;
-    double rate; /* of the slowest host, GB/s */
+    double rate;                        /* of the slowest host, GB/s */
     struct found slow[ALL_COLLECTIVES]; /* collectives that it does not explain */
     bool excused[ALL_COLLECTIVES];      /* waits for cores explain them */
     int slow_count;
@@ -617,7 +618,8 @@ static void collectives_judge(struct whole *whole, const struct trials *trials,
     stage_says(result, "%d ranks of %d hosts: allreduce of 1M %.3g GB/s, alltoall of 1M %.3g GB/s",
                ranks, hosts, line_number(allreduce, "busbw_GBps"),
                line_number(alltoall, "busbw_GBps"));
-    whole->slowest = acceptance->fleet ? exchange_slowest(acceptance->fleet, present, &whole->rate) : -1;
+    whole->slowest =
+        acceptance->fleet ? exchange_slowest(acceptance->fleet, present, &whole->rate) : -1;
     if (whole->slowest < 0) {
         stage_lacks(result, STAGE_PARTLY, "no pairs were measured, to which it could be compared");
         return;

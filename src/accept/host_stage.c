@@ -270,7 +270,7 @@ static void host_blame(struct look_run *run, int host, const struct look_column 
     findings_add(&run->acceptance->findings, &found);
 }
 
-/* What stood out once, and could not be measured again, is a note. */
+/* A value that stood out once, and could not be measured again, is a note. */
 static void host_note(struct look_run *run, int host, const struct look_column *column)
 {
     const struct reason *reason = &column->values[host].reason;
@@ -413,7 +413,7 @@ static int hosts_find(const struct acceptance *acceptance, const struct host_loo
     return count;
 }
 
-/* What the stage lacks, which looked at so many hosts. */
+/* The gaps of the stage, which looked at `count` of the `left` hosts. */
 static void stage_explain(const struct look_run *runs, int looks, int left, int count,
                           struct stage_result *result)
 {
@@ -424,7 +424,7 @@ static void stage_explain(const struct look_run *runs, int looks, int left, int 
                     plural(left - count));
     else if (count < HOSTS_COMPARED)
         stage_lacks(result, STAGE_PARTLY, "%s: %d host%s",
-                    held ? "not held against each other" : "nothing to be held against", count,
+                    held ? "not compared with each other" : "nothing to compare with", count,
                     plural(count));
     for (int i = 0; i < looks; i++) {
         if (runs[i].note[0])

@@ -294,7 +294,7 @@ static enum status isolate_rounds(struct acceptance *acceptance, struct isolatio
     return status;
 }
 
-/* What is known of the suspects, as findings of this stage. */
+/* Reports all that is known of the suspects, as findings of this stage. */
 static enum status isolate_report(struct acceptance *acceptance, enum accept_stage stage,
                                   const struct isolation *isolation, int suspects, int rounds,
                                   struct stage_result *result)

@@ -52,7 +52,9 @@ static enum status asked_take(struct host_profile *profile, const struct profile
     const struct measured_number *number = &measured_numbers[index];
     enum profile_operator operator= number->less_is_better ? PROFILE_MOST : PROFILE_LEAST;
     if (line->operator!= operator)
-        return fail_line(STATUS_USAGE, line->file, line->number, "%s is measured: write %s behind it", line->key, profile_operator_names[operator]);
+        return fail_line(STATUS_USAGE, line->file, line->number,
+                         "%s is measured: write %s behind it", line->key,
+                         profile_operator_names[operator]);
     if (profile->asked[index] > 0)
         return fail_line(STATUS_USAGE, line->file, line->number, "%s is there twice", line->key);
     TRY(profile_number(line, number->unit, &profile->asked[index]));
@@ -101,8 +103,8 @@ void host_profile_free(struct host_profile *profile)
 /*
  * The profile that --write-profile makes of the hosts that are good.
  */
-/* What a later run may be worse by than the median of this one, and than its worst good host:
- * each of these hosts is to meet the profile. */
+/* The shares by which a later run may be worse than the median of this one, and than its worst good
+ * host: each of these hosts is to meet the profile. */
 #define ROOM_BANDWIDTH 0.1
 #define ROOM_LATENCY   0.25
 #define ROOM_WORST     0.03

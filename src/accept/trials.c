@@ -40,7 +40,7 @@ void trials_add(struct trials *trials, const int *agents, int count, const char 
         (struct fleet_job){.command = text, .agents = copy, .ranks = count};
 }
 
-/* ---- what came of a job ---- */
+/* ---- the result of a job ---- */
 
 /* The last line of a worker's standard error. */
 static const char *tail_line(char *tail)

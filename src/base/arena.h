@@ -14,6 +14,6 @@ void *arena_take(struct arena *arena, size_t bytes); /* aligned to 16; NULL: out
 /* `count` elements that are zero, by the rule of list.h: it does not fail. */
 void *arena_new(struct arena *arena, size_t count, size_t size);
 
-void arena_free(struct arena *arena);                /* with all that was taken; NULL is allowed */
+void arena_free(struct arena *arena); /* with all that was taken; NULL is allowed */
 
 #endif

@@ -42,8 +42,9 @@ void read_text(struct reader *reader, char *text, size_t size);
 /* ---- One description of a record for both directions.
  *
  * A function that names the members of a record once, each with its range, encodes it or decodes it
- * by where the codec points (as the filters of xdr(3) do). Both directions may write to the members.
- * While it decodes, a number out of its range makes the reader bad, and reads as the least one.
+ * by where the codec points (as the filters of xdr(3) do). Both directions may write to the
+ * members. While it decodes, a number out of its range makes the reader bad, and reads as the least
+ * one.
  * ---- */
 
 struct codec {

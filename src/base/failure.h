@@ -58,7 +58,7 @@ void failure_set(struct failure *failure, enum status status, const char *format
 void failure_set_peer(struct failure *failure, enum failure_reason reason, int peer,
                       const char *format, ...) __attribute__((format(printf, 4, 5)));
 
-/* What all of them do: `peer` NO_RANK for REASON_OWN; `place` NULL: not known. */
+/* The common part of all of them: `peer` NO_RANK for REASON_OWN; `place` NULL: not known. */
 struct failure failure_make(enum status status, enum failure_reason reason, int peer,
                             const struct failure_place *place, const char *format,
                             va_list arguments) __attribute__((format(printf, 5, 0)));

@@ -61,7 +61,7 @@ char host_process_state(pid_t pid);
 /* Does this thread of this process run, or wait for a CPU only? */
 bool host_thread_is_ready(pid_t thread);
 
-/* What is left of a process that was killed: the state of one of its threads, 'D' (in a call of the
+/* The remains of a process that was killed: the state of one of its threads, 'D' (in a call of the
  * kernel that cannot be interrupted) if any is, 'Z' only if all are dead; 0: it is gone. */
 char host_process_remains(pid_t pid);
 

@@ -33,8 +33,8 @@ void *list_extend(void *items, size_t count, size_t size);
     ((items) = list_extend((items), (size_t)(count), sizeof *(items)), &(items)[(count)++])
 
 /* The same for memory whose size the user chooses: gives an array that began as NULL room for one
- * more item, which is not zeroed. `items`: where the pointer to it stands. False: there is no memory,
- * and the array is as before. */
+ * more item, which is not zeroed. `items`: where the pointer to it stands. False: there is no
+ * memory, and the array is as before. */
 bool list_reserve(void *items, size_t count, size_t size);
 
 #endif

@@ -20,14 +20,15 @@ struct log {
     int verbosity;       /* 0: failures only; 1 (-v): details; 2: everything */
     _Atomic int dropped; /* lines that stderr did not accept in time */
     pthread_mutex_t lock;
-    struct failure failure; /* status STATUS_OK until the first fail() */
+    struct failure failure;   /* status STATUS_OK until the first fail() */
     char origin[ORIGIN_MOST]; /* printed behind it: where the values of its options come from */
     bool told;                /* it has been printed */
 };
 
 void log_init(struct log *log, int rank, int verbosity);
 
-/* Attaches the calling thread to `log`, which must outlive the thread. NULL: to the program's. */
+/* Attaches the calling thread to `log`, which must live longer than the thread. NULL: to the
+ * program's. */
 void log_attach(struct log *log);
 
 /* The calling thread's log; never NULL. */
@@ -47,13 +48,13 @@ enum status fail_at(enum status status, const struct failure_place *place, const
 #define fail_line(status, path, number, ...)                                                       \
     fail_at(status, &(struct failure_place){.file = (path), .line = (int)(number)}, __VA_ARGS__)
 
-/* The same of options, by their long names, apart by blanks: the user may have set them elsewhere than
- * in the command line. */
+/* The same of options, by their long names, apart by blanks: the user may have set them elsewhere
+ * than in the command line. */
 #define fail_option(status, names, ...)                                                            \
     fail_at(status, &(struct failure_place){.options = (names)}, __VA_ARGS__)
 
-/* Until the next call, fail() in this thread is of this place; NULL: of none. For readers of texts that
- * stand in a file or in the command line. */
+/* Until the next call, fail() in this thread is of this place; NULL: of none. For readers of texts
+ * that stand in a file or in the command line. */
 void fail_within(const struct failure_place *place);
 
 /* The same where another rank is the reason (failure_set_peer()). Returns the status that follows
@@ -73,7 +74,8 @@ bool log_failure(struct log *log, struct failure *failure);
 /* Prints the recorded failure, if there is one that has not been printed, as one line on stderr. */
 void log_print_failure(struct log *log);
 
-#define SAY_MOST (MESSAGE_MOST + ORIGIN_MOST) /* bytes of a line with its 0: a sentence, and whose it is */
+/* Bytes of a line with its 0: a sentence, and whose it is. */
+#define SAY_MOST (MESSAGE_MOST + ORIGIN_MOST)
 
 /* One line on stderr, "cctest: rank 3: ..." (the rank only if there is one), in one write.
  * Must not hang if no process reads stderr: a line that stderr does not accept within 200 ms is

@@ -18,7 +18,7 @@ struct member {
     int local_rank; /* its place among the ranks of its host */
 };
 
-/* What a rank is doing, written by its main thread as it goes, read by its helper thread. */
+/* The phase of a rank, written by its main thread as it goes, read by its helper thread. */
 enum phase {
     PHASE_JOIN,
     PHASE_SETUP,
@@ -48,7 +48,7 @@ struct progress {
     _Atomic uint64_t bytes;            /* size of the collective */
     _Atomic int64_t iteration;
     _Atomic int stage; /* enum iteration_stage, of that iteration */
-    /* What it waits in; operation -1: in no operation (computing, or in the control plane). */
+    /* The operation that it waits in; `operation` -1: none (computing, or in the control plane). */
     _Atomic int operation, kind, peer, lane, step;
     _Atomic uint64_t done, length; /* bytes of that operation */
 };
@@ -72,7 +72,8 @@ struct job_error {
 };
 
 struct job_error job_error_make(int rank, const char *host, const char *phase, const char *message);
-/* Of this process, rank 0, which failed before there was a job: the failure that it has recorded. */
+/* The error of this process, rank 0, which failed before there was a job: the failure that it has
+ * recorded. */
 struct job_error job_error_own(void);
 
 #endif

@@ -41,7 +41,7 @@ struct timed_call {
     pthread_t thread;
     int done;                      /* eventfd */
     _Atomic enum call_state state; /* the thread of an abandoned call frees it */
-    struct log log;                /* the work's: it may outlive the caller's */
+    struct log log;                /* the work's: it may live longer than the caller's */
 };
 
 static void timed_call_free(struct timed_call *call)

@@ -22,9 +22,9 @@ int timed_call_await(int fd, int signals, double seconds);
  * failure once it is done. */
 int timed_call_run(void (*work)(void *argument), void *argument, double seconds);
 
-/* Runs work(argument) in another thread, and ticks every few ms: as work for `seconds`, in which the
- * call is expected to return, then as a wait, which the job's deadline ends. Returns 0 when it is
- * done; ECANCELED if the job has ended; ETIMEDOUT if it is late; or the errno that kept it from
+/* Runs work(argument) in another thread, and ticks every few ms: as work for `seconds`, in which
+ * the call is expected to return, then as a wait, which the job's deadline ends. Returns 0 when it
+ * is done; ECANCELED if the job has ended; ETIMEDOUT if it is late; or the errno that kept it from
  * starting. Otherwise as above. */
 int timed_call_ticking(void (*work)(void *argument), void *argument, const struct tick *tick,
                        double seconds);

@@ -116,7 +116,7 @@ static void on_document_type(void *context, const char *name, const char *system
     reading_refuse(context, "document types are not read: remove <!DOCTYPE ...>");
 }
 
-/* What Expat takes at once: its lengths are ints. */
+/* Bytes that Expat takes at once: its lengths are ints. */
 #define PIECE ((size_t)1 << 20)
 
 static void reading_parse(struct xml_reading *reading, const char *text, size_t size)

@@ -36,7 +36,7 @@ enum collective_id {
     COLLECTIVE_SENDRECV,
     COLLECTIVE_BARRIER,
 };
-#define COLLECTIVES           (COLLECTIVE_BARRIER + 1)
+#define COLLECTIVES (COLLECTIVE_BARRIER + 1)
 #define COLLECTIVES_TEXT_MOST                                                                      \
     (COLLECTIVES * 17) /* bytes of the names of all of them, with commas */
 
@@ -63,7 +63,8 @@ struct collective {
 /* Ended by NULL. */
 extern const struct collective *const collectives[];
 const struct collective *collective_of(enum collective_id id);
-/* By name or alias, also as a program of another tool (osu_bcast, all_reduce_perf); NULL if unknown. */
+/* By name or alias, also as a program of another tool (osu_bcast, all_reduce_perf); NULL if
+ * unknown. */
 const struct collective *collective_find(const char *name);
 
 /* One instance of a collective: everything that its contract depends on. */
@@ -77,7 +78,7 @@ struct problem {
     const struct counts *counts; /* forms with counts, and sendrecv; else NULL. Not owned */
     const struct shape *shape;   /* the groups of ranks; NULL: not known. Not owned */
     const int *members; /* the job's ranks that these are, ascending; NULL: the same. Not owned */
-    /* Of each of the job's ranks, its place on a short ring: different numbers. NULL: not known, and
+    /* The place of each of the job's ranks on a short ring: different numbers. NULL: not known, and
      * rings go by the numbers of ranks. Not owned. */
     const int *ring_place;
 };
@@ -128,8 +129,8 @@ bool collective_expects(const struct problem *problem, int rank, int index,
 /* Do all ranks have a destination, with equal contents? */
 bool collective_is_uniform(const struct collective *collective);
 
-/* Elements of a barrier: one for each rank, of which that rank alone sets bits (inputs.c), so that a
- * contribution that is missing shows, whichever rank's it is. More ranks take turns, iteration by
+/* Elements of a barrier: one for each rank, of which that rank alone sets bits (inputs.c), so that
+ * a contribution that is missing shows, whichever rank's it is. More ranks take turns, iteration by
  * iteration: a signal stays within a cache line. */
 #define BARRIER_COUNT_MOST 32
 
@@ -201,8 +202,8 @@ enum status counts_read(const char *text, struct counts_spec *spec);
  * STATUS_USAGE if the file does not fit the number of ranks. Free with counts_free(). */
 enum status counts_create(const struct counts_spec *spec, enum counts_kind kind, int ranks,
                           size_t total, uint64_t seed, struct counts **counts);
-/* Of kind COUNTS_PARTNERS: partner(r) is the rank that r sends to, -1: none. No two ranks send to
- * the same one. */
+/* Counts of kind COUNTS_PARTNERS: partner(r) is the rank that r sends to, -1: none. No two ranks
+ * send to the same one. */
 enum status counts_of_partners(int ranks, int (*partner)(const void *context, int rank, int ranks),
                                const void *context, struct counts **counts);
 void counts_free(struct counts *counts); /* NULL is allowed */
@@ -256,12 +257,13 @@ static inline size_t counts_received(const struct counts *counts, int from, int 
 
 /* ---- A short ring: an order of ranks in which neighbours are near each other.
  *
- * The length of a ring is the sum of the distances from each rank to the next and from the last to the
- * first. The shortest is the travelling salesman's tour, so it is searched for: exactly up to
- * EXACT_RANKS_MOST ranks (Held, Karp, "A dynamic programming approach to sequencing problems", 1962);
- * else the nearest rank that is left is next, and then two edges are exchanged for two shorter ones
- * as long as there are some (2-opt: Croes, "A method for solving traveling-salesman problems", 1958).
- * Where distances are those of a tree (cache, node, switch), the nearest one next is the shortest.
+ * The length of a ring is the sum of the distances from each rank to the next and from the last to
+ * the first. The shortest is the travelling salesman's tour, so it is searched for: exactly up to
+ * EXACT_RANKS_MOST ranks (Held, Karp, "A dynamic programming approach to sequencing problems",
+ * 1962); else the nearest rank that is left is next, and then two edges are exchanged for two
+ * shorter ones as long as there are some (2-opt: Croes, "A method for solving traveling-salesman
+ * problems", 1958). Where distances are those of a tree (cache, node, switch), the nearest one next
+ * is the shortest.
  *
  * The search has no clock and no chance in it: equal distances give the same order on all ranks.
  * ---- */
@@ -270,7 +272,7 @@ static inline size_t counts_received(const struct counts *counts, int from, int 
 #define SEARCH_RANKS_MOST 1024 /* of more ranks, only orders that are given are compared */
 
 struct rank_distances {
-    /* Of two different ranks, the same in both directions. */
+    /* The distance of two different ranks, the same in both directions. */
     uint32_t (*between)(const void *argument, int a, int b);
     const void *argument;
 };
@@ -284,8 +286,9 @@ uint64_t ring_length(const struct rank_distances *distances, const int *order, i
 enum status ring_order_find(const struct rank_distances *distances, const int *given, int ranks,
                             int *order);
 
-/* The same ring as the place of each rank on it (problem->ring_place). `compare`, of two ranks: the order
- * that is given. Returns an array, the caller's to be freed with free(); NULL: out of memory. */
+/* The same ring as the place of each rank on it (problem->ring_place). `compare`, of two ranks: the
+ * order that is given. Returns an array, the caller's to be freed with free(); NULL: out of
+ * memory. */
 int *ring_places_find(const struct rank_distances *distances, int ranks,
                       int (*compare)(const void *a, const void *b, void *argument), void *argument);
 

@@ -91,7 +91,7 @@ static bool order_exact(const struct rank_distances *distances, int ranks, int *
 
 /* ---- by search ---- */
 
-/* Of equally near ranks, the one with the smallest number. */
+/* The nearest rank is next; of equally near ranks, the one with the smallest number. */
 static bool order_nearest(const struct rank_distances *distances, int ranks, int *order)
 {
     bool *used = calloc((size_t)ranks, sizeof *used);

@@ -82,7 +82,7 @@ void counter_list_free(struct counter_list *list);
 #define FACTS_SENT_MOST    32 /* of one device, to rank 0 */
 #define DEVICES_SENT_MOST  64 /* of one rank */
 
-/* Which devices of a kind should agree in a fact. */
+/* The devices of a kind that should agree in a fact. */
 enum fact_scope {
     FACT_SHOWN,    /* none: `cctest info` shows it */
     FACT_ALL,      /* all */
@@ -146,7 +146,7 @@ void device_list_free(struct device_list *list);
 
 /* ---- device.c ---- */
 
-/* What a device has counted. */
+/* The counters of a device. */
 struct device_change {
     char name[DEVICE_NAME_MOST];
     struct counter_list counters;
@@ -309,7 +309,7 @@ void host_place_code(struct codec codec, struct host_place *place);
 #define INQUIRY_DEVICE_MOST 128
 #define INQUIRY_TEXT_MOST   320
 
-/* What to do about a driver that hangs. */
+/* Advice for a driver that hangs. */
 #define INQUIRY_ADVICE                                                                             \
     "it hangs; look at the kernel's log (for Xid, of a GPU), then reset the device or restart "    \
     "the "                                                                                         \
@@ -360,7 +360,7 @@ struct memory_pool {
  * to be used. */
 void memory_look(struct memory_pool pools[MEMORY_POOLS]);
 
-/* Of these pools, the one that has less left. */
+/* The pool that has less left. */
 const struct memory_pool *memory_scarcer(const struct memory_pool pools[MEMORY_POOLS]);
 
 /* Bytes that this process can still get: the lesser of both. */
@@ -509,8 +509,8 @@ void sysfs_names_free(char **names, int count);
  * false, and "": there is none. */
 bool pci_of_path(const char *path, char *bus);
 
-/* What a device stands below, from its host bridge ("0000:3a") on over each bridge down to the
- * device itself. Returns how many; 0: this is not known. */
+/* The chain down to a device: its host bridge ("0000:3a"), each bridge on the way, and the device
+ * itself. Returns how many; 0: this is not known. */
 #define PCI_CHAIN_MOST 32
 int pci_chain(const char *sysfs, const char *bus, char chain[PCI_CHAIN_MOST][16]);
 

@@ -43,7 +43,7 @@ static int part_add(struct host_map *map, enum map_kind kind, int number)
 
 /* ---- processors ---- */
 
-/* What hwloc knows of the first parts of a map. */
+/* The objects of hwloc for the first parts of a map. */
 struct processors {
     hwloc_topology_t topology;
     hwloc_obj_t *objects; /* of each part */

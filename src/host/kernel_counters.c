@@ -1,5 +1,6 @@
 /*
- * kernel_counters.c - counters and records of the kernel: memory errors, drivers of network devices, Xids of GPUs.
+ * kernel_counters.c - counters and records of the kernel: memory errors, drivers of network
+ * devices, Xids of GPUs.
  */
 #include "host/host.h"
 

@@ -15,7 +15,7 @@
 
 #define MACHINE 1 /* memory_pool.which; no file of a control group has this identity */
 
-/* What the machine can still give. */
+/* Bytes that the machine can still give. */
 static size_t memory_free_on_machine(void)
 {
     FILE *file = fopen("/proc/meminfo", "re");
@@ -52,8 +52,8 @@ static size_t memory_group_number(const struct group_files *files, const char *g
     return known && value < UNLIMITED ? value : otherwise;
 }
 
-/* Bytes that a group and those below it use, but for the files that the kernel can drop: a group that
- * has read much is full of these, and has memory all the same. */
+/* Bytes that a group and those below it use, but for the files that the kernel can drop: a group
+ * that has read much is full of these, and has memory all the same. */
 static size_t memory_group_used(const struct group_files *files, const char *group, bool *is_there)
 {
     size_t used = memory_group_number(files, group, files->used, 0, is_there), cached = 0, value;
@@ -111,7 +111,7 @@ struct memory_group {
     struct memory_pool scarcest; /* the group that has the least left */
 };
 
-/* Of a long name the end is shown, which tells groups apart. */
+/* A long name is shown by its end, which tells groups apart. */
 static struct memory_pool memory_group_pool(const struct group_files *files, const char *group,
                                             size_t most, size_t left)
 {

@@ -70,7 +70,7 @@ const char *gid_text(const unsigned char raw[16], char *text, size_t size)
 /*
  * The facts of a port of an RDMA NIC in sysfs.
  */
-/* What follows "4: " in "4: ACTIVE"; "" if there is no such text. */
+/* The word behind "4: " in "4: ACTIVE"; "" if there is no such text. */
 static void word_read(const char *folder, const char *file, char word[32])
 {
     char text[64];

@@ -10,11 +10,11 @@
 #include "base/log.h"
 #include "base/io/io.h"
 
-#define REMEDY     "make it again with cctest fit -o FILE, or correct it"
-#define TIME_MOST  1e9 /* us */
-#define NS         1e3 /* in a us */
-#define CORES_MOST 65536
-#define FACTOR_MOST 1e6
+#define REMEDY       "make it again with cctest fit -o FILE, or correct it"
+#define TIME_MOST    1e9 /* us */
+#define NS           1e3 /* in a us */
+#define CORES_MOST   65536
+#define FACTOR_MOST  1e6
 #define WINDOW_LEAST 64 /* bytes: an element of any type passes */
 
 static void curve_read(struct json_reader *reader, const json_t *object, const char *key,
@@ -22,14 +22,16 @@ static void curve_read(struct json_reader *reader, const json_t *object, const c
 {
     const json_t *list = json_reader_array(reader, object, key, CURVE_MOST), *point;
     size_t index;
-    json_array_foreach (list, index, point) {
+    json_array_foreach(list, index, point)
+    {
         double bytes = json_number_value(json_array_get(point, 0));
         double value = json_number_value(json_array_get(point, 1));
         double before = index ? curve->points[index - 1].bytes : 0.999;
         if (json_array_size(point) != 2 || !(bytes > before) || !(bytes < 1e18) || !(value >= 0) ||
             !(value <= TIME_MOST)) {
             json_reader_fail(reader, key,
-                             "has entry %zu, which is no pair of bytes (from 1, ascending) and ns", index);
+                             "has entry %zu, which is no pair of bytes (from 1, ascending) and ns",
+                             index);
             return;
         }
         curve->points[curve->count++] = (struct curve_point){bytes, value / NS};
@@ -61,7 +63,8 @@ static void link_read(struct json_reader *reader, const json_t *object, struct l
     json_reader_text(reader, object, "transport", link->transport, sizeof link->transport);
     if (json_object_get(object, "rail"))
         json_reader_text(reader, object, "rail", link->rail, sizeof link->rail);
-    link->distance = (enum rank_distance)json_reader_word(reader, object, "distance", distance_names);
+    link->distance =
+        (enum rank_distance)json_reader_word(reader, object, "distance", distance_names);
     if (reader->status == STATUS_OK && link->rail[0] && link->distance != DISTANCE_NETWORK)
         json_reader_fail(reader, "rail", "is of a link within a host, which has none");
     link->port = (enum port_kind)json_reader_word(reader, object, "port", port_names);
@@ -76,20 +79,22 @@ static void link_read(struct json_reader *reader, const json_t *object, struct l
         json_reader_fail(reader, "transport", "is no transport (cctest info lists them)");
     if (paths && json_array_size(paths) == 0)
         json_reader_fail(reader, "paths", "is empty");
-    json_array_foreach (paths, index, path) {
+    json_array_foreach(paths, index, path)
+    {
         size_t before = json_reader_enter(reader, "paths", index);
         struct path_cost *row = &link->paths[link->path_count++];
         path_read(reader, path, row);
         if (index > 0 && (row->path < row[-1].path ||
                           (row->path == row[-1].path && row->least <= row[-1].least)))
-            json_reader_fail(reader, "least_bytes",
-                             "is not above that of the row before: rows ascend by path (line, bcopy, "
-                             "zcopy, ll), then by bytes");
+            json_reader_fail(
+                reader, "least_bytes",
+                "is not above that of the row before: rows ascend by path (line, bcopy, "
+                "zcopy, ll), then by bytes");
         json_reader_leave(reader, before);
     }
 }
 
-/* Of several links of a transport at a distance, each is a rail of the network. */
+/* Each of several links of a transport at one distance is a rail of the network. */
 static void link_compare(struct json_reader *reader, const struct link_model *link,
                          const struct link_model *before)
 {
@@ -134,12 +139,14 @@ static void lists_read(struct json_reader *reader, const json_t *object, struct 
     const json_t *combines = json_reader_array(reader, object, "combine", COMBINE_COSTS_MOST);
     const json_t *links = json_reader_array(reader, object, "links", LINK_MODELS_MOST), *entry;
     size_t index;
-    json_array_foreach (combines, index, entry) {
+    json_array_foreach(combines, index, entry)
+    {
         size_t before = json_reader_enter(reader, "combine", index);
         combine_read(reader, entry, &model->combines[model->combine_count++]);
         json_reader_leave(reader, before);
     }
-    json_array_foreach (links, index, entry) {
+    json_array_foreach(links, index, entry)
+    {
         size_t before = json_reader_enter(reader, "links", index);
         link_read(reader, entry, &model->links[model->link_count]);
         for (int i = 0; i < model->link_count; i++)
@@ -176,9 +183,10 @@ const char *model_moved_text(const struct model *model, char to[MODEL_MOVED_TEXT
     if (!moved)
         return NULL;
     snprintf(to, MODEL_MOVED_TEXT_MOST,
-             "the cores moved, most likely: over %s, %s, a cache line took %.0f ns from core to core in one "
-             "job, and %.0f in another",
-             moved->transport, distance_names[moved->distance], moved->core.least, moved->core.most);
+             "the cores moved, most likely: over %s, %s, a cache line took %.0f ns from core to "
+             "core in one job, and %.0f in another",
+             moved->transport, distance_names[moved->distance], moved->core.least,
+             moved->core.most);
     return to;
 }
 
@@ -201,21 +209,21 @@ static json_t *curve_json(const struct curve *curve)
 {
     json_t *list = json_array();
     for (int i = 0; i < curve->count; i++)
-        json_array_append_new(list, json_pack("[f, f]", curve->points[i].bytes,
-                                              curve->points[i].value * NS));
+        json_array_append_new(
+            list, json_pack("[f, f]", curve->points[i].bytes, curve->points[i].value * NS));
     return list;
 }
 
 static json_t *path_json(const struct path_cost *path)
 {
-    return json_pack("{s:s, s:I, s:s, s:f, s:f, s:f, s:o, s:o, s:f, s:b, s:f, s:f, s:I}", "path",
-                     path_names[path->path], "least_bytes", (json_int_t)path->least, "movement",
-                     movement_names[path->movement], "latency_us", path->latency,
-                     "send_overhead_us", path->send_overhead, "receive_overhead_us",
-                     path->receive_overhead, "send_ns_per_byte", curve_json(&path->send_byte),
-                     "receive_ns_per_byte", curve_json(&path->receive_byte), "sharing",
-                     path->sharing, "combines_apart", path->combines_apart, "wire_ns_per_byte", path->wire * NS, "gap_us", path->gap, "window_bytes",
-                     (json_int_t)path->window);
+    return json_pack(
+        "{s:s, s:I, s:s, s:f, s:f, s:f, s:o, s:o, s:f, s:b, s:f, s:f, s:I}", "path",
+        path_names[path->path], "least_bytes", (json_int_t)path->least, "movement",
+        movement_names[path->movement], "latency_us", path->latency, "send_overhead_us",
+        path->send_overhead, "receive_overhead_us", path->receive_overhead, "send_ns_per_byte",
+        curve_json(&path->send_byte), "receive_ns_per_byte", curve_json(&path->receive_byte),
+        "sharing", path->sharing, "combines_apart", path->combines_apart, "wire_ns_per_byte",
+        path->wire * NS, "gap_us", path->gap, "window_bytes", (json_int_t)path->window);
 }
 
 static json_t *link_json(const struct link_model *link)
@@ -223,10 +231,10 @@ static json_t *link_json(const struct link_model *link)
     json_t *paths = json_array();
     for (int i = 0; i < link->path_count; i++)
         json_array_append_new(paths, path_json(&link->paths[i]));
-    json_t *object = json_pack("{s:s, s:s*, s:s, s:s, s:o}", "transport", link->transport, "rail",
-                               link->rail[0] ? link->rail : NULL, "distance",
-                               distance_names[link->distance], "port", port_names[link->port],
-                               "paths", paths);
+    json_t *object =
+        json_pack("{s:s, s:s*, s:s, s:s, s:o}", "transport", link->transport, "rail",
+                  link->rail[0] ? link->rail : NULL, "distance", distance_names[link->distance],
+                  "port", port_names[link->port], "paths", paths);
     if (link->core.most > 0) {
         json_object_set_new(object, "one_way_least_ns", json_real(link->core.least));
         json_object_set_new(object, "one_way_most_ns", json_real(link->core.most));
@@ -238,19 +246,18 @@ json_t *model_json(const struct model *model, json_t *residuals)
 {
     json_t *combines = json_array(), *links = json_array(), *document = json_document();
     for (int i = 0; i < model->combine_count; i++)
-        json_array_append_new(combines, json_pack("{s:s, s:s, s:o}", "datatype",
-                                                  model->combines[i].datatype, "op",
-                                                  model->combines[i].reduction, "ns_per_byte",
-                                                  curve_json(&model->combines[i].byte)));
+        json_array_append_new(combines,
+                              json_pack("{s:s, s:s, s:o}", "datatype", model->combines[i].datatype,
+                                        "op", model->combines[i].reduction, "ns_per_byte",
+                                        curve_json(&model->combines[i].byte)));
     for (int i = 0; i < model->link_count; i++)
         json_array_append_new(links, link_json(&model->links[i]));
     json_t *object = json_pack(
-        "{s:s, s:s, s:s, s:i, s:i, s:i, s:f, s:f, s:f, s:o, s:o, s:o, s:o, s:o}", "host", model->host,
-        "processor", model->processor, "made", model->made, "cores", model->cores, "caches",
-        model->caches, "cache_cores", model->cache_cores, "start_us",
-        model->start, "core_switch_us", model->core_switch,
-        "copy_overhead_us", model->copy_overhead, "copy_ns_per_byte", curve_json(&model->copy), "bus_ns_per_byte",
-        curve_json(&model->bus),
+        "{s:s, s:s, s:s, s:i, s:i, s:i, s:f, s:f, s:f, s:o, s:o, s:o, s:o, s:o}", "host",
+        model->host, "processor", model->processor, "made", model->made, "cores", model->cores,
+        "caches", model->caches, "cache_cores", model->cache_cores, "start_us", model->start,
+        "core_switch_us", model->core_switch, "copy_overhead_us", model->copy_overhead,
+        "copy_ns_per_byte", curve_json(&model->copy), "bus_ns_per_byte", curve_json(&model->bus),
         "combine", combines, "links", links, "residuals", residuals ? residuals : json_array());
     if (json_object_set_new(document, "model", object) < 0) { /* also where there is no memory */
         json_decref(document);

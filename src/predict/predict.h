@@ -22,13 +22,14 @@ enum status model_document_read(const char *path, const json_t *document, struct
 /* The clause that the cores moved while the model was made; NULL: nothing shows that they did. */
 const char *model_moved_text(const struct model *model, char to[MODEL_MOVED_TEXT_MOST]);
 
-/* The document; `residuals` (taken over, NULL: none): how well its numbers fit. NULL: out of memory. */
+/* The document; `residuals` (taken over, NULL: none): how well its numbers fit. NULL: out of
+ * memory. */
 json_t *model_json(const struct model *model, json_t *residuals);
 
 /* ---- prediction.c ---- */
 
-/* Where the ranks of the job sit, how long it may take, and room for the times of steps and groups (halves
- * where an iteration goes there and back); as in struct simulation. */
+/* Where the ranks of the job sit, how long it may take, and room for the times of steps and groups
+ * (halves where an iteration goes there and back); as in struct simulation. */
 struct prediction_setting {
     const int *node;
     const struct topology *topology; /* NULL: not known */
@@ -40,8 +41,8 @@ struct prediction_setting {
     double *group_time; /* of each group, us; NULL: not asked for */
 };
 
-/* The hosts of ranks, given as any numbers, numbered in the order of their first ranks: what `node` is.
- * The caller frees it with free(); NULL: out of memory. */
+/* The hosts of ranks, given as any numbers, numbered in the order of their first ranks: what `node`
+ * is. The caller frees it with free(); NULL: out of memory. */
 int *hosts_number(const int *host, int ranks);
 
 struct prediction {
@@ -53,15 +54,15 @@ struct prediction {
 /* STATUS_USAGE if no model knows what the job asks for: memory of GPUs. */
 enum status prediction_check(const struct job *job);
 
-/* Of one candidate at one size (bytes, as asked), in all groups of the split at the same time: the
- * slowest group's time. A root that rotates is taken to be rank 0. Errors as of simulate(). */
+/* Predicts one candidate at one size (bytes, as asked), in all groups of the split at the same
+ * time: the slowest group's time. A root that rotates is taken to be rank 0. Errors as of
+ * simulate(). */
 enum status prediction_make(const struct job *job, const struct candidate *candidate, size_t bytes,
-                            const struct split *split,
-                            const struct prediction_setting *setting,
+                            const struct split *split, const struct prediction_setting *setting,
                             const struct model *model, struct prediction *prediction);
 
-/* ---- Predictions for which ranks wait: beside the lines of a run, and before `cctest tune` measures
- * (--model).
+/* ---- Predictions for which ranks wait: beside the lines of a run, and before `cctest tune`
+ * measures (--model).
  * ---- */
 
 struct predictor {
@@ -79,10 +80,10 @@ void predictor_close(struct predictor *predictor); /* zeroed is allowed */
 /* Says if the model was made on another host than rank 0's. */
 void predictor_warn(const struct predictor *predictor, const struct job *job, const char *host);
 
-/* Predicts the time of a candidate at one size (bytes, as asked), in all groups of the split, us, as
- * the table shows it; 0: there is no prediction, since it would take more than about a second, or the
- * model does not know what it needs. Why, it says once. The setting's events_most and barrier are the
- * predictor's. */
+/* Predicts the time of a candidate at one size (bytes, as asked), in all groups of the split, us,
+ * as the table shows it; 0: there is no prediction, since it would take more than about a second,
+ * or the model does not know what it needs. Why, it says once. The setting's events_most and
+ * barrier are the predictor's. */
 double predictor_time(struct predictor *predictor, const struct job *job,
                       const struct candidate *candidate, size_t bytes, const struct split *split,
                       struct prediction_setting setting);

@@ -141,8 +141,8 @@ enum status prediction_make(const struct job *job, const struct candidate *candi
 /*
  * The predictions beside the lines of a run.
  */
-/* The other ranks wait while rank 0 predicts: about a second at most. Of more ranks even the schedules
- * take too long. */
+/* The other ranks wait while rank 0 predicts: about a second at most. Of more ranks even the
+ * schedules take too long. */
 #define RANKS_MOST  256
 #define EVENTS_MOST 2000000
 
@@ -185,8 +185,8 @@ static struct core_latency core_latency_of(const struct model *model, const char
     return core;
 }
 
-/* The ranks are connected. Says if the latency between their cores is another than when the model was
- * made. */
+/* The ranks are connected. Says if the latency between their cores is another than when the model
+ * was made. */
 static void predictor_connected(struct report_predictor *connected, const struct job *job,
                                 const struct connectivity *connectivity)
 {

@@ -1,7 +1,7 @@
 /*
  * candidates.c - the candidates of a job: what its lines run. They begin as algorithms of
- * collectives; then they get datatypes and operators; then, when the ranks are known, `auto` becomes
- * its picks, and what does not suit the ranks is refused or left out.
+ * collectives; then they get datatypes and operators; then, when the ranks are known, `auto`
+ * becomes its picks, and what does not suit the ranks is refused or left out.
  */
 #include "run/run.h"
 

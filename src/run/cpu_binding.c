@@ -41,8 +41,7 @@ struct host_cores {
     int mine;      /* the caller's core; -1: none */
 };
 
-/* Of the cores that `mask` touches, the first core with the fewest ranks; -1: it touches
- * none. */
+/* The first core with the fewest ranks, of those that `mask` touches; -1: it touches none. */
 static int core_choose(const struct host_cores *host, hwloc_const_bitmap_t mask)
 {
     int chosen = -1;
@@ -187,7 +186,8 @@ void cpu_binding_find(const cpu_set_t *masks, int count, int me, bool binds,
 /* ---- places ---- */
 
 /* The only object of a type that has some of these hardware threads. */
-static uint32_t only_object(hwloc_topology_t topology, hwloc_obj_type_t type, hwloc_const_bitmap_t set)
+static uint32_t only_object(hwloc_topology_t topology, hwloc_obj_type_t type,
+                            hwloc_const_bitmap_t set)
 {
     uint32_t found = PLACE_UNKNOWN;
     int count = hwloc_get_nbobjs_by_type(topology, type);

@@ -77,7 +77,7 @@ unsigned long long job_size_count(const struct job *job, const struct candidate 
     return count;
 }
 
-/* Of the nodes of a group. */
+/* The shape of the nodes of a group. */
 static enum status group_nodes(const struct job *job, const struct rank_group *group,
                                const int *node, struct shape **nodes)
 {
@@ -178,7 +178,7 @@ static bool job_has_schedules(const struct job *job)
     return has;
 }
 
-/* The option that acts on schedules only, and its value as a sentence has it. NULL: none is given. */
+/* The option that acts on schedules only, and its value as a sentence has it; NULL: none given. */
 static const char *schedule_option(const struct job *job, const char **value)
 {
     *value = "";

@@ -143,7 +143,7 @@ enum start_mode {
     START_BACK_TO_BACK, /* each iteration begins when this rank has ended the one before */
 };
 
-/* What runs schedules. */
+/* The executors that may run schedules. */
 enum executor_choice {
     EXECUTOR_AUTO,   /* devices where they can, line by line; else the host */
     EXECUTOR_HOST,   /* the host's executor, over transports */
@@ -205,7 +205,7 @@ static inline bool injection_takes_process(const struct injection *injection)
 #define CHECKED_ALL          (-1)
 #define ITERATIONS_AUTO_MOST 100000 /* a median of noise as large as itself is known to 2% sooner */
 
-/* What lines of the table run, each at one size. */
+/* An algorithm, datatype and operator that lines of the table run, each at one size. */
 struct candidate {
     const struct collective *collective;
     const struct datatype *datatype;
@@ -217,17 +217,17 @@ struct candidate {
 };
 
 struct job {
-    /* What was asked for, each list without repetition and ended by NULL. The lines take their own
-     * from their candidate. */
+    /* The lists that were asked for, each without repetition and ended by NULL. The lines take
+     * their own from their candidate. */
     const struct collective *collectives[COLLECTIVES + 1];
     const struct datatype *datatypes[DATATYPES + 1];
     const struct reduction *reductions[REDUCTIONS + 1]; /* empty if no collective reduces */
-    /* Those that compete stand together: by collective, datatype and operator. */
+    /* Candidates that compete stand together: by collective, datatype and operator. */
     struct candidate *candidates;
     int candidate_count;
-    struct schedule_file *files; /* of -a file:PATH; a copy of a job refers to those of the original */
-    struct tuned *tuned;  /* --tuning: what auto picks by; NULL: by its rules. A copy of a job refers to
-                             that of the original */
+    struct schedule_file *files; /* of -a file:PATH; a copy of a job refers to the original's */
+    struct tuned *tuned;  /* --tuning: what auto picks by; NULL: by its rules. A copy of a job
+                             refers to the original's */
     bool collectives_all; /* `cctest all`: leave out collectives that have no algorithm of -a */
     bool choices_all;     /* `-a all`: leave out algorithms that refuse the ranks */
     bool types_all; /* `-d all` or `-o all`: leave out what cannot combine, or a vendor cannot */
@@ -264,9 +264,9 @@ struct job {
     int injection_count;
     enum bind_mode bind;
     struct bootstrap_options bootstrap;
-    bool compares;     /* a run with --model: predictions stand beside its lines */
-    const char *model; /* --model, a file that rank 0 reads; NULL: none */
-    bool profile;                                  /* results say where each rank's time goes */
+    bool compares;        /* a run with --model: predictions stand beside its lines */
+    const char *model;    /* --model, a file that rank 0 reads; NULL: none */
+    bool profile;         /* results say where each rank's time goes */
     bool watches;         /* rank 0 reports the links' waiting times: -v or --json */
     bool gathers_samples; /* rank 0 reports the samples of all ranks: --samples */
 };
@@ -277,7 +277,7 @@ void job_release(struct job *job); /* its candidates, its files, its counts and 
  * block lengths. */
 bool job_sweeps(const struct job *job, const struct collective *collective);
 
-/* What any of its collectives is. */
+/* The traits that any of its collectives has. */
 struct traits {
     bool counted, reduces, rooted, sized; /* as in struct collective */
     bool takes_operator;                  /* not a barrier, whose operator is its own */
@@ -330,8 +330,8 @@ struct sized_problem {
 enum status job_problem(const struct job *job, const struct candidate *candidate, size_t bytes,
                         const struct rank_group *group, struct sized_problem *sized);
 
-/* What the ranks of a group begin with in a checked iteration: other values than in other groups,
- * so that a message that came from one shows. */
+/* The inputs of the ranks of a group in a checked iteration: other values than in other groups, so
+ * that a message that came from one shows. */
 struct inputs job_inputs(const struct job *job, const struct candidate *candidate,
                          const struct rank_group *group, uint64_t iteration);
 
@@ -355,7 +355,7 @@ bool candidate_is_first(const struct job *job, int candidate);
 bool job_is_one_contest(const struct job *job);
 
 /* A copy of a job has candidates of its own, to be freed with free(). It refers to the counts and
- * the texts of the original, which must outlive it. */
+ * the texts of the original, which must last longer. */
 void job_copy(const struct job *job, struct job *copy);
 
 /* "allreduce ring", and for a job of several datatypes or operators "allreduce ring double max". */
@@ -396,11 +396,11 @@ enum status job_add_all(struct job *job, const struct collective *collective);
 
 /* ---- How many channels a line of the table has. ---- */
 
-/* Of lines that the host runs: --channels; auto: 1. */
+/* The channels of lines that the host runs: --channels; auto: 1. */
 int channel_count_host(const struct job *job);
 
-/* Of lines of `bytes` bytes (as tables print them) that devices run: --channels; auto: by the
- * bytes, at most `most`, a power of two. */
+/* The channels of lines of `bytes` bytes (as tables print them) that devices run: --channels; auto:
+ * by the bytes, at most `most`, a power of two. */
 int channel_count_device(const struct job *job, size_t bytes, int most);
 
 /* ---- Where each rank of a host runs: its core, and the caches around it. ---- */
@@ -408,10 +408,10 @@ int channel_count_device(const struct job *job, size_t bytes, int most);
 /* Where a rank runs on its host. */
 struct cpu_binding {
     uint64_t cache_bytes; /* of all third-level caches that it can reach; 0: unknown */
-    int core;           /* that it is bound to, counted in the topology's order; -1: not bound */
-    int sharing;        /* ranks that are bound to that core, this one among them */
-    int threads;        /* hardware threads of the core that these ranks may use */
-    int cache;          /* which cache, counted likewise; -1: several, or unknown */
+    int core;             /* that it is bound to, counted in the topology's order; -1: not bound */
+    int sharing;          /* ranks that are bound to that core, this one among them */
+    int threads;          /* hardware threads of the core that these ranks may use */
+    int cache;            /* which cache, counted likewise; -1: several, or unknown */
 };
 void cpu_binding_code(struct codec codec, struct cpu_binding *binding);
 
@@ -436,14 +436,14 @@ struct host_place cpu_place_find(struct hwloc_topology *machine, const cpu_set_t
 
 /* ---- Is there memory for what all ranks of a host are going to take? ---- */
 
-/* What memory is for. */
+/* The purpose of memory. */
 enum memory_use {
     MEMORY_BUFFERS,
     MEMORY_SAMPLES, /* of them there is more than of buffers */
     MEMORY_RINGS,   /* through which links move what they do not reach */
 };
 
-/* What a rank is going to take, as the other ranks of its host must know. */
+/* The memory that a rank is going to take, as the other ranks of its host must know. */
 struct memory_request {
     uint64_t bytes;
     uint64_t spare; /* and so many more, if they are there: it can do without */
@@ -452,8 +452,8 @@ struct memory_request {
     } pools[MEMORY_POOLS];
 };
 
-/* Of a rank that takes `bytes` bytes, with `spare` more if it can, and which has seen these pools.
- * `memory`: its engine counts, too. */
+/* The request of a rank that takes `bytes` bytes, with `spare` more if it can, and which has seen
+ * these pools. `memory`: its engine counts, too. */
 struct memory_request memory_request_make(const struct memory_kind *memory, size_t bytes,
                                           size_t spare, const struct memory_pool *pools);
 void memory_request_code(struct codec codec, struct memory_request *request);
@@ -523,8 +523,7 @@ struct node_ranks {
 };
 
 /* `members`: of all `ranks` ranks. Freed with node_ranks_free(). */
-void node_ranks_find(const struct member *members, int ranks, int rank,
-                            struct node_ranks *node);
+void node_ranks_find(const struct member *members, int ranks, int rank, struct node_ranks *node);
 /* Says so if the launcher counts the ranks of `host`, this rank's, in another way. */
 void node_ranks_compare(const struct node_ranks *node, const struct membership *membership,
                         const char *host);
@@ -545,7 +544,8 @@ struct staging_area {
 size_t staging_area_bytes(int channels); /* of host memory, for the rings of so many channels */
 size_t staging_area_most(int channels);  /* the most, for the rings of so many or fewer */
 
-/* Allocates rings for so many channels; 0: none. `memory`: of the buffers; it outlives the area. */
+/* Allocates rings for so many channels; 0: none. `memory`: of the buffers; it must last longer than
+ * the area. */
 enum status staging_area_open(const struct memory *memory, int channels, const struct tick *tick,
                               struct staging_area *area);
 /* Leaves the memory as it is, since others may still use it, until the process ends. */
@@ -576,11 +576,11 @@ struct start_barrier {
     struct barrier_offer offer; /* this rank's; open until start_barrier_arrange() */
     void *shared; /* the barrier of the host, mapped by all of its ranks; NULL: it has none */
     size_t bytes;
-    int *members;              /* world ranks that meet at this rank's barrier, ascending */
-    struct schedule *schedule; /* between first ranks; NULL: this is none, or there is one host */
-    struct region region;      /* the schedule's three bytes, each in a place of its own, in host
+    int *members;                /* world ranks that meet at this rank's barrier, ascending */
+    struct schedule *schedule;   /* between first ranks; NULL: this is none, or there is one host */
+    struct region region;        /* the schedule's three bytes, each in a place of its own, in host
                                   memory, wherever the job's buffers lie */
-    struct memory memory;      /* of the region */
+    struct memory memory;        /* of the region */
     struct execution *execution; /* the schedule, when there are links */
     int node_barriers;
     int *node_barrier_of; /* by world rank: which node barrier, numbered by first ranks */
@@ -623,7 +623,7 @@ struct awaited {
     uint64_t ns;
 };
 
-/* What a yield of the core showed. */
+/* The result of a yield of the core. */
 enum yield {
     YIELD_ALONE,
     YIELD_SHARED, /* others ran for a moment, */
@@ -654,12 +654,12 @@ struct runner {
     uint64_t idle_since;      /* when it first did so since bytes moved, ns; 0: not yet */
     uint64_t rests_since;     /* when this wait began to leave the core to others, ns */
     enum yield last_yield;
-    uint64_t shares_until;    /* until then others are thought to have short work there; 0: not */
-    uint64_t crowded_until;   /* until then other programs are thought to want the core, ns */
-    int unheard;              /* as in struct idle_report */
-    uint64_t arrived;         /* as in struct idle_report, at the last check; 0: not known */
-    struct awaited awaited;   /* what this iteration has waited for longest */
-    struct run_watch run_watch;   /* of this rank, if the job watches */
+    uint64_t shares_until;      /* until then others are thought to have short work there; 0: not */
+    uint64_t crowded_until;     /* until then other programs are thought to want the core, ns */
+    int unheard;                /* as in struct idle_report */
+    uint64_t arrived;           /* as in struct idle_report, at the last check; 0: not known */
+    struct awaited awaited;     /* what this iteration has waited for longest */
+    struct run_watch run_watch; /* of this rank, if the job watches */
     struct wait_meter wait_meter; /* likewise */
     uint64_t lasted;              /* the iteration before this, ns */
     bool rested;                  /* it has left its core to others since its last turn */
@@ -676,7 +676,7 @@ void runner_tick_open(struct runner *runner);
 /* This rank's profile; NULL: the job does not ask for one. */
 struct profile *runner_profile(struct runner *runner);
 
-/* What all executors of this rank have in common; the rest is zero. */
+/* The configuration that all executors of this rank have in common; the rest is zero. */
 struct executor_config runner_executor_config(const struct runner *runner);
 
 /* Outside of runs: shows in runner->progress that this rank waits for `peer`; -1: for none. */
@@ -689,16 +689,16 @@ enum status runner_synchronize(struct runner *runner, uint64_t *released);
  * has ended or a peer has died, and shows in runner->progress what it waits for. */
 enum status runner_complete(struct runner *runner, struct execution *execution);
 
-/* What this rank has waited for so far says nothing of other programs: it was work of ranks that
- * share its core, outside of runs. */
+/* Forgets this rank's waits so far, which say nothing of other programs: they were for work of
+ * ranks that share its core, outside of runs. */
 void runner_calm(struct runner *runner);
 
-/* Of an iteration on this rank, ns. */
+/* The times of an iteration on this rank, ns. */
 struct iteration_times {
-    uint64_t late;     /* from its release to its beginning */
-    uint64_t duration; /* from its release to its end */
-    uint64_t released; /* when, by clock_ns() */
-    uint64_t device;   /* that a device took for it, by the device's clock; 0: none did */
+    uint64_t late;          /* from its release to its beginning */
+    uint64_t duration;      /* from its release to its end */
+    uint64_t released;      /* when, by clock_ns() */
+    uint64_t device;        /* that a device took for it, by the device's clock; 0: none did */
     struct awaited awaited; /* the longest wait that was looked at, to 20 ms */
     int64_t waited; /* for its core, with bytes to move, after its beginning; -1: not known */
 };
@@ -714,7 +714,7 @@ enum status runner_iterate(struct runner *runner, struct execution *execution, u
 #define BUFFER_SETS_MOST 4 /* sets of buffers that a test case may run on */
 #define CLOCK_STEPS_MOST 4096
 
-/* What runs a test case, the same at all ranks. */
+/* The executor of a test case, the same at all ranks. */
 struct test_case_engine {
     bool on_device;
     char why_host[GROUP_REASON_MOST]; /* why not on devices; "": that was not asked for */
@@ -757,7 +757,7 @@ void test_case_count_peers(struct test_case *test_case, int ranks, long iteratio
 void test_case_unready(struct test_case *test_case);
 void test_case_close(struct test_case *test_case);
 
-/* What runs for the root of an iteration. */
+/* The execution for the root of an iteration, on the buffers of `set`. */
 struct execution *test_case_execution(const struct test_case *test_case, long iteration, int set);
 
 #endif

@@ -46,7 +46,7 @@ struct execution *test_case_execution(const struct test_case *test_case, long it
     return test_case->executions[set * test_case->schedule_count + schedule];
 }
 
-/* That of a schedule. A schedule does not keep the shape of its own. */
+/* The problem of a schedule, which does not keep the shape of its own problem. */
 static struct problem problem_of(const struct test_case *test_case, int schedule)
 {
     struct problem problem = test_case->sized.problem;

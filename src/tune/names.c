@@ -43,8 +43,8 @@ const struct race *race_before(const struct tuner *tuner, const struct race *rac
     return &race[-by];
 }
 
-/* A racer has its options behind the name: "bruck:radix=2". An entrant may have none, and a collective
- * runs an algorithm once. */
+/* A racer has its options behind the name: "bruck:radix=2". An entrant may have none, and a
+ * collective runs an algorithm once. */
 static const struct racer *racer_of(const struct race *race, const char *text)
 {
     size_t length = strcspn(text, ":");
@@ -57,7 +57,8 @@ static const struct racer *racer_of(const struct race *race, const char *text)
 
 enum outlook { OUTLOOK_UNKNOWN, OUTLOOK_HOPEFUL, OUTLOOK_HOPELESS };
 
-/* What the last size left out may be of use again: nothing was measured of it there. */
+/* An algorithm that the last size left out may be of use again: nothing was measured of it
+ * there. */
 static enum outlook outlook_of(const struct tuner *tuner, const struct race *race, const char *text)
 {
     const struct race *last = race_before(tuner, race, 1), *before = race_before(tuner, race, 2);

@@ -16,7 +16,7 @@
 #include <string.h>
 
 /*
- * One round of one race: a small job, and what came of it.
+ * One round of one race: a small job, and its results.
  */
 #define START_SECONDS 0.1  /* that a job takes to start and end */
 #define JOB_SECONDS   60.0 /* after which a small job is given up, beside its --timeout */
@@ -32,7 +32,8 @@ static double slowest_time(const struct race *race)
     return slowest;
 }
 
-/* All racers of a job have as many iterations: by the time of the slowest, so that a round is short. */
+/* All racers of a job have as many iterations: by the time of the slowest, so that a round is
+ * short. */
 static long iterations_of(const struct race *race)
 {
     double slowest = slowest_time(race);
@@ -165,9 +166,9 @@ enum status round_run(struct tuner *tuner, struct race *race, const char *names,
 #define ROUND_TIME   2e4 /* us: of the iterations of one racer */
 #define ROUND_LEAST  5
 #define ROUND_MOST   200
-#define NEAR         1.25 /* times as slow as the best: not put out by one slow job at the next size */
-#define HOPELESS     3.0 /* times as slow as the best, by the trend or a model */
-#define LIKELY_LEAST 3   /* algorithms that no prediction leaves out */
+#define NEAR         1.25 /* times as slow as the best: a slow job at the next size puts none out */
+#define HOPELESS     3.0  /* times as slow as the best, by the trend or a model */
+#define LIKELY_LEAST 3    /* algorithms that no prediction leaves out */
 
 struct racer *race_racer(struct race *race, const char *text)
 {
@@ -251,7 +252,7 @@ void racer_interval(const struct racer *racer, double *low, double *high)
     }
 }
 
-/* Those that count before those that do not; then the faster; then by name. */
+/* Racers that count before those that do not; then the faster; then by name. */
 static int racer_compare(const void *a, const void *b)
 {
     const struct racer *x = a, *y = b;
@@ -299,8 +300,8 @@ long round_iterations(double time)
     return (long)fmin(fmax(count, ROUND_LEAST), ROUND_MOST);
 }
 
-/* The best of its iterations over the best median of the race: noise must not end a hope. 0: it has no
- * time. */
+/* The best of its iterations over the best median of the race: noise must not end a hope. 0: it has
+ * no time. */
 static double slowness_of(const char *text, const struct race *race)
 {
     double best = INFINITY, mine = 0;

@@ -17,8 +17,9 @@
 
 /* ---- names.c ---- */
 
-/* "bruck:radix=4": the name and the options of an algorithm, from a result in JSON (of parts the name
- * alone). Control characters, which a file may hold and a terminal obeys, become '?'. Returns `text`. */
+/* "bruck:radix=4": the name and the options of an algorithm, from a result in JSON (of parts the
+ * name alone). Control characters, which a file may hold and a terminal obeys, become '?'. Returns
+ * `text`. */
 #define ALGORITHM_TEXT_MOST 160
 const char *algorithm_text(const json_t *result, char text[ALGORITHM_TEXT_MOST]);
 
@@ -29,16 +30,18 @@ void text_tame(char *text);
  * is the winner.
  *
  * Rounds: in each the racers are measured one after the other, by a job of their own, so that slow
- * noise and the luck of a start hit all of them, and none in all rounds (S. Hunold and A. Carpen-Amarie,
- * Reproducible MPI Benchmarking is Still Not as Easy as You Think, IEEE TPDS 27(12), 2016). After each
- * round the slower half is out, and whatever is far behind: successive halving (Z. Karnin, T. Koren and O.
- * Somekh, Almost Optimal Exploration in Multi-Armed Bandits, ICML 2013), with two racers left at
- * least, so that the winner's margin is known. A model may prune algorithms before the first round.
+ * noise and the luck of a start hit all of them, and none in all rounds (S. Hunold and A.
+ * Carpen-Amarie, Reproducible MPI Benchmarking is Still Not as Easy as You Think, IEEE TPDS 27(12),
+ * 2016). After each round the slower half is out, and whatever is far behind: successive halving
+ * (Z. Karnin, T. Koren and O. Somekh, Almost Optimal Exploration in Multi-Armed Bandits, ICML
+ * 2013), with two racers left at least, so that the winner's margin is known. A model may prune
+ * algorithms before the first round.
  *
- * One round may be slower than another for all racers. The level of a round is the median, over the racers
- * that were in all rounds, of their time in it over their own median. The time of a racer is the median of
- * its times over the levels of their rounds. So a racer that was put out after a slow round is not slow for
- * that; it is no faster than those that stayed, either, however lucky its few rounds were.
+ * One round may be slower than another for all racers. The level of a round is the median, over the
+ * racers that were in all rounds, of their time in it over their own median. The time of a racer is
+ * the median of its times over the levels of their rounds. So a racer that was put out after a slow
+ * round is not slow for that; it is no faster than those that stayed, either, however lucky its few
+ * rounds were.
  *
  * Pure: no clock, no processes.
  * ---- */
@@ -49,7 +52,7 @@ void text_tame(char *text);
 
 struct racer {
     char text[RACER_TEXT_MOST]; /* as -a takes it */
-    double times[ROUNDS_MOST];  /* us: the median of the iterations of each round, from the first on */
+    double times[ROUNDS_MOST];  /* us: the median of the iterations of each round, from the first */
     double time;                /* us, as of race_times(); 0: it was not measured */
     double least;               /* us: of all iterations; 0: none */
     int rounds;                 /* that it was measured in */
@@ -84,8 +87,8 @@ void race_free(struct race *race);
 /* Finds the time of each racer, by the rounds so far. */
 void race_times(struct race *race);
 
-/* The least and greatest of its rounds, over their median, times its time. Of 6 rounds or more it is an
- * interval of the median of 95% at least: 1 - 2/2^6. */
+/* The least and greatest of its rounds, over their median, times its time. Of 6 rounds or more it
+ * is an interval of the median of 95% at least: 1 - 2/2^6. */
 void racer_interval(const struct racer *racer, double *low, double *high);
 
 /* Marks what is predicted to take more than 3 times as long as the best prediction; not among the 3
@@ -93,10 +96,10 @@ void racer_interval(const struct racer *racer, double *low, double *high);
  * tests/bench/README.md. */
 void entrants_prune(struct entrant *entrants, int count);
 
-/* After a round: finds the times, and puts out the slower half, and what is far behind even in its best iteration. In the
- * first two rounds, none is out whose best iteration is as fast as the median of the best, nor one that was near
- * the best at the next smaller size (`last`; NULL: there is none): a job that something disturbs may be slow in
- * all of its iterations. */
+/* After a round: finds the times, and puts out the slower half, and what is far behind even in its
+ * best iteration. In the first two rounds, none is out whose best iteration is as fast as the
+ * median of the best, nor one that was near the best at the next smaller size (`last`; NULL: there
+ * is none): a job that something disturbs may be slow in all of its iterations. */
 void race_prune(struct race *race, const struct race *last);
 
 /* Racers that are not out. */
@@ -105,7 +108,8 @@ int race_left(const struct race *race);
 /* Is another round of no use: there were enough, or one racer is left? */
 bool race_is_settled(const struct race *race);
 
-/* The best first: those that are not out, then the others; wrong ones, and those without a time, last. */
+/* The best first: those that are not out, then the others; wrong ones, and those without a time,
+ * last. */
 void race_sort(struct race *race);
 
 /* The time of the second over that of the first, of a sorted race; 0: there is no second. */
@@ -116,8 +120,8 @@ double race_margin(const struct race *race);
 long round_iterations(double time);
 
 /* Is a racer worth a measurement at a size, after its times at the two next smaller ones (the
- * smaller first; NULL: there is none)? Not if it was far behind at the last, was behind at the one before, and
- * the trend of the two leaves it far behind. */
+ * smaller first; NULL: there is none)? Not if it was far behind at the last, was behind at the one
+ * before, and the trend of the two leaves it far behind. */
 bool racer_is_hopeful(const char *text, const struct race *before, const struct race *last);
 
 /* ---- What `cctest tune` was asked for, beside what it shares with a run. ---- */
@@ -176,30 +180,31 @@ struct forecast {
     struct predictor predictor;
 };
 
-/* Reads the model of the job. Errors as of model_read(), and STATUS_USAGE if no model knows the job's memory. */
+/* Reads the model of the job. Errors as of model_read(), and STATUS_USAGE if no model knows the
+ * job's memory. */
 enum status forecast_open(struct forecast *forecast, const struct job *job);
 void forecast_close(struct forecast *forecast); /* zeroed is allowed */
 
 /* ---- What must not be: a collective that is slower than others that do its work.
  *
- * A collective can be emulated by others, or by itself on more data. If the emulation is faster, the
- * collective has no business being slower: a user would write the emulation. These are the
- * self-consistent performance guidelines of J. L. Traff, W. D. Gropp and R. Thakur (Self-Consistent MPI
- * Performance Guidelines, IEEE TPDS 21(5), 2010), and their check on measurements of S. Hunold, A.
- * Carpen-Amarie, F. D. Lubbe and J. L. Traff (Automatic Verification of Self-Consistent MPI Performance
- * Guidelines, Euro-Par 2016).
+ * A collective can be emulated by others, or by itself on more data. If the emulation is faster,
+ * the collective has no business being slower: a user would write the emulation. These are the
+ * self-consistent performance guidelines of J. L. Traff, W. D. Gropp and R. Thakur (Self-Consistent
+ * MPI Performance Guidelines, IEEE TPDS 21(5), 2010), and their check on measurements of S. Hunold,
+ * A. Carpen-Amarie, F. D. Lubbe and J. L. Traff (Automatic Verification of Self-Consistent MPI
+ * Performance Guidelines, Euro-Par 2016).
  *
- * Sizes are cctest's: bytes of the larger buffer of one rank. With these every emulation has the size of
- * what it emulates: allgather's n is what a rank receives, reduce_scatter's n what it gives, a root's
- * gather and scatter move n in all. Sizes that do not divide are rounded up to whole blocks, by a block's
- * element for each rank at most, so sizes that differ by less count as one. An emulation of a larger size
- * does more work, and if it is faster it is so all the more.
+ * Sizes are cctest's: bytes of the larger buffer of one rank. With these every emulation has the
+ * size of what it emulates: allgather's n is what a rank receives, reduce_scatter's n what it
+ * gives, a root's gather and scatter move n in all. Sizes that do not divide are rounded up to
+ * whole blocks, by a block's element for each rank at most, so sizes that differ by less count as
+ * one. An emulation of a larger size does more work, and if it is faster it is so all the more.
  *
  * Pure: no files, no clock.
  * ---- */
 
-/* Slower by less than this share is no matter, whatever the intervals say: slow noise, which they do
- * not see, makes them too narrow. */
+/* Slower by less than this share is no matter, whatever the intervals say: slow noise, which they
+ * do not see, makes them too narrow. */
 #define GUIDELINE_MARGIN 0.05
 
 /* A time of one collective, algorithm and size. Texts belong to the caller. */
@@ -247,10 +252,10 @@ struct violation {
     double ratio; /* of the line's time to that */
 };
 
-/* Finds the violations that are beyond noise: the line's interval lies above that of what could be run
- * instead, and its time is larger by GUIDELINE_MARGIN. Of each collective and size the best algorithm
- * is judged, by the worst violation of each guideline; the others only by GUIDELINE_OWN. The worst
- * comes first. The caller frees *violations. STATUS_ERROR: out of memory. */
+/* Finds the violations that are beyond noise: the line's interval lies above that of what could be
+ * run instead, and its time is larger by GUIDELINE_MARGIN. Of each collective and size the best
+ * algorithm is judged, by the worst violation of each guideline; the others only by GUIDELINE_OWN.
+ * The worst comes first. The caller frees *violations. STATUS_ERROR: out of memory. */
 enum status guidelines_check(const struct timed_line *lines, size_t count,
                              struct violation **violations, size_t *found);
 
@@ -263,9 +268,10 @@ const char *violation_text(const struct timed_line *lines, const struct violatio
 /* ---- Which algorithm is the fastest, for each collective, number of ranks and size: measured on a
  * fleet of agents (controlplane/agents/agents.h) by small jobs, one after the other.
  *
- * Each number of ranks has jobs of its own, on the agents with the lowest ranks, as a job of that size
- * would have. The first round of a size has all algorithms that may win (tune/internal.h), and checks every
- * byte. Later rounds have what is left (tune/tune.h), until all races are settled or the time is over.
+ * Each number of ranks has jobs of its own, on the agents with the lowest ranks, as a job of that
+ * size would have. The first round of a size has all algorithms that may win (tune/internal.h), and
+ * checks every byte. Later rounds have what is left (tune/tune.h), until all races are settled or
+ * the time is over.
  * ---- */
 
 struct tuner_arguments {
@@ -283,16 +289,16 @@ enum status tuner_run(const struct membership *membership, void *arguments);
 
 /* ---- The JSON of `cctest tune`, as what auto picks by. ---- */
 
-/* Reads a document of `cctest tune`; `path`, which outlives *tuned, names it in sentences. The caller
- * frees *tuned with tuned_free(). STATUS_USAGE, with the reason: cut off, no JSON, of another command,
- * an unknown algorithm, a number that cannot be. */
+/* Reads a document of `cctest tune`; `path`, which lasts longer than *tuned, names it in sentences.
+ * The caller frees *tuned with tuned_free(). STATUS_USAGE, with the reason: cut off, no JSON, of
+ * another command, an unknown algorithm, a number that cannot be. */
 enum status tuning_file_read(const char *path, struct tuned **tuned);
 
 /* The same of a document that has been read. */
 enum status tuning_document_read(const char *path, const json_t *document, struct tuned **tuned);
 
-/* The document, which tuning_file_read() reads. `options` is taken over; `status` NULL: it runs. NULL:
- * out of memory. */
+/* The document, which tuning_file_read() reads. `options` is taken over; `status` NULL: it runs.
+ * NULL: out of memory. */
 json_t *tuning_json(const struct tuner *tuner, json_t *options, const enum status *status);
 
 #endif

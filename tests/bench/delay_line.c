@@ -3,12 +3,12 @@
  *
  * usage: delay_line MICROSECONDS MBIT DEVICE:TAP...
  *
- * A frame that arrives at DEVICE goes onto the cable when those before it are on it, takes its length over the rate for that, and
- * leaves TAP the delay later; the other way round likewise. So even a single short frame takes its time, which a token bucket
- * would let pass at once. DEVICE is the open
- * end of a cable, on no bridge; the program creates TAP, which the caller puts on a bridge once "ready" is on standard output.
- * Both ends carry what the kernel says of a frame (checksums to be filled in, segments to be cut), so nothing is switched off.
- * It ends with its standard input.
+ * A frame that arrives at DEVICE goes onto the cable when those before it are on it, takes its
+ * length over the rate for that, and leaves TAP the delay later; the other way round likewise. So
+ * even a single short frame takes its time, which a token bucket would let pass at once. DEVICE is
+ * the open end of a cable, on no bridge; the program creates TAP, which the caller puts on a bridge
+ * once "ready" is on standard output. Both ends carry what the kernel says of a frame (checksums to
+ * be filled in, segments to be cut), so nothing is switched off. It ends with its standard input.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -77,7 +77,7 @@ static int tap_open(const char *tap)
     return fd;
 }
 
-/* What a cable does. */
+/* The delay of a cable, and the time that a byte takes on it. */
 struct cable {
     uint64_t delay; /* ns */
     double byte;    /* ns */

@@ -113,7 +113,7 @@ def interrupted(number, _):
 
 
 def prepare():
-    """Called by each program here that starts others, so that none outlives it."""
+    """Called by each program here that starts others, so that none lives longer than it."""
     adopt_orphans()
     for one in ENDING:
         if signal.getsignal(one) != signal.SIG_IGN:  # nohup sets that

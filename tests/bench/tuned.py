@@ -4,7 +4,7 @@
 `cctest tune` makes the file, unless --tuning names one. Cells of the grid are measured in a random order, until all are or the
 time is over. In each two jobs of all algorithms find the fastest
 ones. These and both picks then run in turn, in another order each time: 2 turns in each of 8 jobs, so that what changes in
-seconds or minutes, and the luck of one start, hit all of them. In each job the pick is held against the algorithm that is the
+seconds or minutes, and the luck of one start, hit all of them. In each job the pick is compared with the algorithm that is the
 best by the *other* jobs: one that is chosen by the same times that it is compared by would always be a little too good. That
 makes 8 ratios, pick / best. Their median says by how much the pick is slower; the second and the seventh of them, in order, hold
 the true median with 93%.

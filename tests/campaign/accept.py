@@ -206,7 +206,7 @@ class Job:
 
 
 def do(given, number, fleet):
-    """Does a run; returns what came of it."""
+    """Does a run; returns its result, and whether it was disturbed."""
     draw = Draw(given, number)
     with tempfile.TemporaryDirectory() as folder:
         made = []

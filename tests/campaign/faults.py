@@ -685,7 +685,7 @@ class Uplink(Fault):
         """A finding names both halves by their hosts."""
         halves = [set(self.victims), set(evidence.order) - set(self.victims)]
         lists = [[findings.hosts_of(listed) for listed in re.findall(r"h(?:\d+|\[[\d,-]+\])(?:,h\d+)*", finding.text)]
-                 for finding in evidence.findings if finding.accuses and finding.of_fleet]
+                 for finding in evidence.findings if finding.blames and finding.of_fleet]
         return {"host": any(all(half in named for half in halves) for named in lists), "direction": None, "cause": None}
 
 

@@ -30,7 +30,7 @@ class Finding:
         self.text, self.of_fleet = finding["message"], finding["host"] is None
         self.hosts = {order[ranks[finding[end]]] for end in ("host", "peer") if finding[end] is not None}
         self.health = finding["health"]
-        self.accuses = finding["health"] in ("suspect", "bad") or (self.of_fleet and finding["status"] != "ok")
+        self.blames = finding["health"] in ("suspect", "bad") or (self.of_fleet and finding["status"] != "ok")
 
     def says(self):
         """The sentence without its subject."""
@@ -59,12 +59,12 @@ class Evidence:
         self.texts = texts # by host
         self.order = order
 
-    def accused(self):
+    def blamed(self):
         """Hosts that are suspect or bad."""
-        return {host for finding in self.findings if finding.accuses for host in finding.hosts}
+        return {host for finding in self.findings if finding.blames for host in finding.hosts}
 
-    def accuses_fleet(self):
-        return any(finding.accuses and finding.of_fleet for finding in self.findings)
+    def blames_fleet(self):
+        return any(finding.blames and finding.of_fleet for finding in self.findings)
 
 
 class Expected:
@@ -76,7 +76,7 @@ class Expected:
 
     def is_named_by(self, finding):
         named = finding.hosts == self.hosts
-        return named and (finding.accuses or (self.by_note and re.search(self.cause, finding.text) is not None))
+        return named and (finding.blames or (self.by_note and re.search(self.cause, finding.text) is not None))
 
     def score(self, evidence):
         """{aspect: right, wrong, or None where it does not apply}"""

@@ -145,7 +145,7 @@ class Child:
         return self.pid
 
     def look(self):
-        # If it outlives its launcher, leftovers() of judge.py finds it.
+        # If it lives longer than its launcher, leftovers() of judge.py finds it.
         if self.ended is None and (self.status() is not None or self.launcher.look()):
             self.ended = time.monotonic()
         return self.ended is not None

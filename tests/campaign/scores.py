@@ -18,8 +18,8 @@ ALL = {"faulty": "**all faulty**", "healthy": "**all healthy**"}
 def judged(seeded, document, evidence, took, left, budget):
     """The result of a run: `seeded` faults, the JSON of it and all that it says, seconds, what it left behind."""
     guilty = {host for fault in seeded for host in fault.guilty()}
-    innocents = [f"h{host}" for host in sorted(evidence.accused() - guilty)]
-    if evidence.accuses_fleet() and not any(fault.of_fleet for fault in seeded):
+    innocents = [f"h{host}" for host in sorted(evidence.blamed() - guilty)]
+    if evidence.blames_fleet() and not any(fault.of_fleet for fault in seeded):
         innocents.append(findings.NETWORK)
     faults = [{"kind": fault.kind, "title": fault.title(), "late": fault.late, **fault.score(evidence)} for fault in seeded]
     whole = any(fault.kills_root for fault in seeded) or \

@@ -8,7 +8,7 @@
 
 #include "dataplane/memory/cuda/internal.h"
 
-/* Of the same toolkit. */
+/* The header of the same toolkit. */
 #if defined(__CUDA_RUNTIME_API_H__) && __has_include(<cuda.h>)
 #include <cuda.h>
 #endif

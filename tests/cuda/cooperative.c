@@ -32,7 +32,7 @@ struct running_thread {
     pthread_t thread;
 };
 
-/* What device_host.h declares. */
+/* The declarations of device_host.h. */
 extern __thread uint3 threadIdx, blockIdx;
 extern __thread dim3 blockDim, gridDim;
 void __syncthreads(void);

@@ -92,7 +92,7 @@ static const struct {
     {cudaDevAttrGPUDirectRDMASupported, 1},
 };
 
-/* Of a device that is there. False: there is no such attribute. */
+/* An attribute of a device that is there. False: there is no such attribute. */
 static bool attribute_find(enum cudaDeviceAttr attribute, int device, int *value)
 {
     const struct standin_config *config = &standin.config;

@@ -53,7 +53,7 @@ static unsigned long long last_handle = 0x7000;
 
 #define FABRIC_MAGIC 0x42414643
 
-/* What a handle holds for other processes. */
+/* The contents of a handle, for other processes. */
 struct shareable {
     uint64_t bytes, host, file_device, file_number;
     int32_t process, file; /* whose number of the file this is */
@@ -171,10 +171,10 @@ static int memory_make(unsigned long long *handle, size_t bytes, int device, boo
     munmap(view, bytes);
     standin.used[device] += bytes;
     *handle = memory_add(&(struct fabric_memory){.device = device,
-                                          .bytes = bytes,
-                                          .file = file,
-                                          .is_own = true,
-                                          .has_nics = has_nics})
+                                                 .bytes = bytes,
+                                                 .file = file,
+                                                 .is_own = true,
+                                                 .has_nics = has_nics})
                   ->handle;
     return CU_SUCCESS;
 }
@@ -390,8 +390,8 @@ static int cu_borrow_locked(unsigned long long *handle, const void *shareable, i
         *handle = known->handle;
         return CU_SUCCESS;
     }
-    *handle = memory_add(
-                  &(struct fabric_memory){.device = standin_device(), .bytes = values.bytes, .file = file})
+    *handle = memory_add(&(struct fabric_memory){
+                             .device = standin_device(), .bytes = values.bytes, .file = file})
                   ->handle;
     return CU_SUCCESS;
 }

@@ -67,7 +67,7 @@ static struct standin_work *work_clone(const struct standin_work *from)
     return work;
 }
 
-/* What the work uses is still there. */
+/* The memory and the event of the work are still there. */
 static cudaError_t work_check(const struct standin_work *work)
 {
     for (size_t i = 0; i < work->block_count; i++) {

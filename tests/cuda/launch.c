@@ -7,7 +7,7 @@
 
 #include "standin.h"
 
-/* What device_host.h declares. */
+/* The declarations of device_host.h. */
 extern __thread uint3 threadIdx, blockIdx;
 extern __thread dim3 blockDim, gridDim;
 __thread uint3 threadIdx, blockIdx;

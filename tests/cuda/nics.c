@@ -16,7 +16,7 @@
 #define CU_ATTRIBUTE_DMABUF    124 /* CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED */
 #define CU_HANDLE_DMABUF       1   /* CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD */
 
-/* Of the provider (tests/verbs/provider.h); NULL where it is not linked. */
+/* Functions of the provider (tests/verbs/provider.h); NULL where it is not linked. */
 void provider_device_memory(void *base, size_t bytes, int file, uint64_t offset)
     __attribute__((weak));
 void provider_flush(const void *base, size_t bytes) __attribute__((weak));

@@ -150,7 +150,7 @@ void nvml_call(const char *function, unsigned gpu)
     }
 }
 
-/* Of a call for a GPU too. */
+/* The checks of every call, and so of one for a GPU. */
 static nvmlReturn_t enter(const char *function)
 {
     if (nvml.pid != getpid())

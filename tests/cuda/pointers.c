@@ -11,7 +11,7 @@
 
 #include "blocks.h"
 
-/* What a handle holds. */
+/* The contents of a handle. */
 struct ipc_handle {
     char path[32]; /* of the memfd */
     uint64_t bytes;

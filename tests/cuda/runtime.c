@@ -110,7 +110,7 @@ void standin_captures(int change)
     captures_generation = standin.generation;
 }
 
-/* What a thread may call while it captures a stream. */
+/* The calls that a thread may make while it captures a stream. */
 static cudaError_t capture_check(enum standin_call call)
 {
     static const enum standin_call allowed[] = {

@@ -251,7 +251,7 @@ cudaError_t standin_kernels_await(const char *call, int device, bool waits);
 /* A stream that is of the thread's device, a kernel, and numbers that a device allows? */
 cudaError_t standin_launch_check(const char *call, cudaStream_t stream, const void *function,
                                  dim3 grid, dim3 block);
-/* What a device knows of the kernel, and whether its first launch must load it. */
+/* A device's record of the kernel, and whether its first launch must load it. */
 struct standin_kernel *standin_kernel_find(int device, const void *function);
 void standin_kernel_launch(const void *function);
 /* The work uses the block that has the address, if there is one, which the device must reach. */

@@ -21,7 +21,7 @@
 
 static struct counter_list change, now;
 
-/* What the GPU has counted between the first reading and the `readings`-th after, and gauges. */
+/* Changes of the GPU's counters from the first reading to the `readings`-th after, and gauges. */
 static void look(const char *settings, int readings)
 {
     struct counter_list before = {0};

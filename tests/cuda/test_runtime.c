@@ -100,7 +100,7 @@ static void no_driver(void **state)
     }
 }
 
-/* Memory has a size, begins with garbage, is aligned to 256 bytes, and its addresses never return. */
+/* Memory has a size, begins with garbage, is aligned to 256 bytes; its addresses never return. */
 static void memory(void **state)
 {
     (void)state;
@@ -136,7 +136,7 @@ static void memory(void **state)
     assert_cuda(cudaFreeHost(NULL), Success);
 }
 
-/* What an address is. */
+/* The attributes of an address. */
 static void pointers(void **state)
 {
     (void)state;

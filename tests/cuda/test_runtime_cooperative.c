@@ -123,7 +123,7 @@ static void shared_memory(void **state)
     card_close(&card);
 }
 
-/* Of a block at most four threads run, if the settings say no other number; each knows which it is,
+/* At most four threads of a block run, if the settings say no other number; each knows which it is,
  * and how many there are. */
 static void threads(void **state)
 {
@@ -199,7 +199,7 @@ static void room(void **state)
     }
 }
 
-/* What a device can. */
+/* The attributes of a device, and the launches that it refuses. */
 static void attributes(void **state)
 {
     (void)state;

@@ -160,7 +160,7 @@ static void strict_second(void)
     meeting_launch(kernel_meet, 1, 1, 0, card.other, (struct test_meeting){0}, stream);
 }
 
-/* What follows ends without a sentence: while the kernel runs its memory can be reached, and no
+/* The cases below end without a sentence. While a kernel runs its memory can be reached, and no
  * more when it has ended. */
 static void closed_again(void)
 {

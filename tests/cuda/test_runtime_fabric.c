@@ -235,7 +235,7 @@ static void forked(void **state)
     runtime_check();
 }
 
-/* What the settings refuse: making a handle, and opening one. */
+/* Settings refuse to make a handle, and to open one. */
 static void settings(void **state)
 {
     (void)state;

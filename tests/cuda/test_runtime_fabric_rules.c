@@ -202,7 +202,7 @@ static void kernel_with_peer(void)
     card_add(&card, card.memory, mapped(), 1);
 }
 
-/* What was mapped anew has lost its access. */
+/* Memory that is mapped anew has lost its access. */
 static void kernel_after_map(void)
 {
     begin_mapped("fabric=yes,mode=async");
@@ -335,7 +335,7 @@ static void left_mapping(void)
     calls.release(handle);
 }
 
-/* What follows ends without a sentence. */
+/* The cases below end without a sentence. */
 
 static void stray_read(void)
 {

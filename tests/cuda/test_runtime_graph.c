@@ -47,7 +47,7 @@ static void work_capture(const cudaEvent_t *ends)
     assert_cuda(cudaMemsetAsync(card.other + 1, 7, 4, card.stream), Success);
 }
 
-/* What is captured is not done, but by each launch of the graph, in order. */
+/* Captured work is done by each launch of the graph, in order, and not before. */
 static void replays(void **state)
 {
     (void)state;
@@ -104,7 +104,7 @@ static void sticky(void **state)
     runtime_configure("");
 }
 
-/* What CUDA refuses. */
+/* Calls that CUDA refuses. */
 static void refused(void **state)
 {
     (void)state;

@@ -357,7 +357,7 @@ static void freed_while_opened(void)
         cudaFree(card.memory);
 }
 
-/* What follows ends without a sentence. */
+/* The cases below end without a sentence. */
 
 static void stray_read(void)
 {

@@ -126,7 +126,7 @@ def main(program, folder):
             comparison.many(collective, p)
     comparison.sentences += [f"{key} is compared with nothing" for key in set(DEFINITIONS) - set(comparison.counted)]
     print(*comparison.sentences, sep="\n", end="\n" * bool(comparison.sentences))
-    print(f"coverage: {len(comparison.counted)} definitions held against {sum(comparison.counted.values())} schedules")
+    print(f"coverage: {len(comparison.counted)} definitions compared with {sum(comparison.counted.values())} schedules")
     return 1 if comparison.sentences else 0
 
 

@@ -47,7 +47,7 @@ static void hash_end(const char *name)
 #define DRAW_float(i, right)    RAW_FLOAT(DRAWN(i, right))
 #define DRAW_double(i, right)   RAW_DOUBLE(DRAWN(i, right))
 
-/* What makes and hashes the results of a function; `result`: of the number `i`. */
+/* A function that makes and hashes the results of another; `result`: that of the number `i`. */
 #define HASH(name, draws, type, result)                                                            \
     static void hash_##name(void)                                                                  \
     {                                                                                              \
@@ -87,7 +87,7 @@ FOLDED(bfloat16, uint16_t)
 FOLDED(e4m3, uint8_t)
 FOLDED(e5m2, uint8_t)
 
-/* What value number `i` is made of, from bits that do not depend on each other. */
+/* The parts of value number `i`, from bits that do not depend on each other. */
 static uint32_t bits_at(uint32_t i)
 {
     return mix_word(~i);

@@ -61,7 +61,7 @@ static void shm_pair(struct endpoint *ends[2])
     }
 }
 
-/* What the input says of rank 1, over what is true. */
+/* An address of rank 1 in which bytes of the input replace the true ones. */
 static void try_segment(const unsigned char *data, size_t size, unsigned number)
 {
     struct endpoint *ends[2];

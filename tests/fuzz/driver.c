@@ -2,9 +2,9 @@
  * driver.c - runs a fuzz target without libFuzzer: with any compiler that has AddressSanitizer.
  *
  * It runs all given inputs, then random changes of them for -max_total_time seconds of CPU time, so
- * that a busy machine tries as many; a target that sleeps ends after SLACK times as long. If the code
- * is compiled with -fsanitize-coverage=trace-pc (`make fuzz`), an input that reaches new code is kept
- * and changed further. An input that crashes, or takes longer than TOO_LONG, is written to
+ * that a busy machine tries as many; a target that sleeps ends after SLACK times as long. If the
+ * code is compiled with -fsanitize-coverage=trace-pc (`make fuzz`), an input that reaches new code
+ * is kept and changed further. An input that crashes, or takes longer than TOO_LONG, is written to
  * -artifact_prefix.
  */
 #include <dirent.h>

@@ -280,8 +280,8 @@ static void request_make(struct request *request, bool profile)
     request->job.memory = &kind;
 }
 
-/* What rank 0 does with another rank's reasons for other transports, of which a job that fits here
- * has none. */
+/* Rank 0 decodes another rank's reasons for other transports, and makes text of them. A job that
+ * fits here has none. */
 static void try_reasons(struct reader *share)
 {
     struct member members[REASON_RANKS] = {{0}};
@@ -405,7 +405,7 @@ static void seed_result(struct bytes *out, const char *name, unsigned flags,
         .samples = samples,
         .wrong = finding->kind != FINDING_NONE ? 3 : 0,
         .finding = *finding,
-        .witnesses = {.iterations = finding->witnesses.count > 0, .of = {finding->witnesses}},
+        .evidence = {.iterations = finding->evidence.count > 0, .of = {finding->evidence}},
         .transport = {transport_find("shm")},
         .transports = 1,
         .used = {true},
@@ -451,9 +451,9 @@ static void seed_rank_results(struct bytes *out)
     finding.explanations[0].hypotheses[0].kind = HYPOTHESIS_MISSING;
     finding.explanations[0].hypotheses[0].set.length = 1;
     seed_result(out, "finding-set", 0, &finding, NULL, "shm");
-    finding.witnesses = (struct witnesses){.iteration = 1, .spread = true, .count = 2};
-    finding.witnesses.of[1].at = 7;
-    seed_result(out, "finding-witnesses", JSON, &finding, NULL, "shm");
+    finding.evidence = (struct iteration_evidence){.iteration = 1, .spread = true, .count = 2};
+    finding.evidence.of[1].at = 7;
+    seed_result(out, "finding-evidence", JSON, &finding, NULL, "shm");
     finding.hop_peer = 7000;
     seed_result(out, "finding-hop", 0, &finding, NULL, "shm");
     finding = (struct finding){.kind = FINDING_OVERRUN, .wrong = 1, .overrun = {.bytes = 3}};

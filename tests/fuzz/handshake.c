@@ -54,7 +54,7 @@ static const char *random_name(void)
     return "fuzz";
 }
 
-/* What has come, with the changes that are due; false: nothing had. */
+/* Passes on the bytes that have come, with the changes that are due. False: none had come. */
 static bool way_step(struct way *way)
 {
     unsigned char came[4096];

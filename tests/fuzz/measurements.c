@@ -1,7 +1,7 @@
 /*
- * measurements.c - JSON of earlier runs that a user gives: results, held against the guidelines; a
- * model, by which times are predicted; and what was tuned, from which algorithms are picked and files
- * for other libraries are made.
+ * measurements.c - JSON of earlier runs that a user gives: results, compared with the guidelines; a
+ * model, by which times are predicted; and what was tuned, from which algorithms are picked and
+ * files for other libraries are made.
  *
  * Input: a document.
  */

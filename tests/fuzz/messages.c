@@ -147,7 +147,7 @@ static void try_delivery(const unsigned char *data, size_t size, int ranks)
     bytes_free(&bytes);
 }
 
-/* What is read, and written again, is not longer, and reads the same. */
+/* Parcels that are read, and written again, are not longer, and read the same. */
 static void try_parcels(const unsigned char *data, size_t size, int ranks)
 {
     struct parcels parcels, again;
@@ -353,7 +353,7 @@ static void seed_readings(struct bytes *bytes)
     fuzz_seed("readings", bytes->data, bytes->size);
 }
 
-/* What rank 0 of a fleet and its agents send each other. */
+/* The messages that rank 0 of a fleet and its agents send each other. */
 static void seed_fleet(struct bytes *bytes)
 {
     const struct order order = {.agent = 1,

@@ -1,6 +1,6 @@
 /*
- * schedules.c - files with schedules: cctest's JSON and MSCCL's XML. What is proven of a file is right at
- * every size, too.
+ * schedules.c - files with schedules: cctest's JSON and MSCCL's XML. What is proven of a file is
+ * right at every size, too.
  *
  * Input: JSON or XML, whether buffers share memory, the elements of a block; then the text.
  */

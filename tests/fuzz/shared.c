@@ -68,7 +68,7 @@ static struct shm_endpoint *end_of(int rank)
     return (struct shm_endpoint *)world.ends[rank];
 }
 
-/* What rank 1 offers: what a rank would, with changes, or what the input invents. */
+/* An offer of rank 1: one that a rank would make, with changes, or one that the input invents. */
 static void peer_offer(struct reader *input, unsigned options)
 {
     struct shm_segment *segment = end_of(1)->segment;
@@ -275,7 +275,7 @@ static uint64_t taken_cells(void)
     return cells;
 }
 
-/* What a channel has taken from shared memory lies where it may. */
+/* Positions and bytes that a channel has taken from shared memory lie where they may. */
 static void channel_require(const struct shm_channel *channel)
 {
     for (int kind = 0; kind < SHM_RINGS; kind++) {

@@ -1,6 +1,7 @@
 /*
  * words.c - texts of users and launchers: the command line, the environment, files of counts, of
- * switches, of what hosts are to reach, and of an earlier run; hosts. One transport of its own has options of each kind.
+ * switches, of what hosts are to reach, and of an earlier run; hosts. One transport of its own has
+ * options of each kind.
  *
  * Input: the kind of text, then the text. The words of a command line end with a zero byte or a
  * line feed.
@@ -143,7 +144,7 @@ static void try_switches(const char *path)
     switch_level_free(&above);
 }
 
-/* What hosts are held against. */
+/* The references that hosts are compared with: a profile and an earlier run. */
 static void try_references(const char *path)
 {
     struct host_profile profile;

@@ -75,7 +75,7 @@ check_schema() {
     documents=$(sed -n 's/ documents$//p' "$out")
     checks=$((checks + ${documents:-0}))
     [ $status = 0 ] || failed "JSON is not as cli/schema.json says"
-    [ "${documents:-0}" -gt 0 ] || ! grep -q -- --json "$script" || failed "no JSON was held against the schema"
+    [ "${documents:-0}" -gt 0 ] || ! grep -q -- --json "$script" || failed "no JSON was checked against the schema"
 }
 
 verdict() {

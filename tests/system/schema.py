@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Holds JSON against the schema of cctest's JSON (cli/schema.json).
+"""Checks JSON against the schema of cctest's JSON (cli/schema.json).
 
 usage: schema.py FOLDER
 

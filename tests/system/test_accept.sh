@@ -15,7 +15,7 @@ json=$scratch/one.json
 cctest accept --np 3 --json "$json"
 check_status 0
 check_says '^  start +done .* 3 agents on 1 host$' "$out"
-check_says '^  self +partly .* nothing to be held against' "$out"
+check_says '^  self +partly .* nothing to compare with' "$out"
 check_says '^  node +partly .*alltoall' "$out"
 check_says '^  pairs +left out .* pairs need two hosts' "$out"
 check_says '^  all +left out ' "$out"

@@ -30,7 +30,7 @@ self=(--stages "inventory,self")
 # Each part has a line of its own, and the worst of a host is its number.
 gpus=devices=3 nics=delay=0
 accept 0 "${self[@]}"
-check_says '^  self .* copy inside a GPU [0-9.]+ GB/s, copy from host to GPU [0-9.]+ GB/s, copy from GPU to host [0-9.]+ GB/s, loop through a NIC [0-9.e-]+ to [0-9.e-]+ GB/s \(2 of them\); 0 failed, 0 slow; nothing to be held against: 1 host$' "$out"
+check_says '^  self .* copy inside a GPU [0-9.]+ GB/s, copy from host to GPU [0-9.]+ GB/s, copy from GPU to host [0-9.]+ GB/s, loop through a NIC [0-9.e-]+ to [0-9.e-]+ GB/s \(2 of them\); 0 failed, 0 slow; nothing to compare with: 1 host$' "$out"
 check_json json 'len([l for j in d["stages"][2]["jobs"] for l in j["results"] if l.get("part", "").startswith("GPU ")]) == 9' \
     '[j["command"].split(" --transport ")[1].split()[0] for j in d["stages"][2]["jobs"][2:]] == ["verbs:nic=strict0:1", "verbs:nic=strict1:1"]' \
     '[n["part"][:4] for n in d["numbers"] if "GPU" in n["metric"]] == ["GPU "] * 3' \

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # tier: deep; load: alone
-# `cctest accept` holds hosts against a profile and against an earlier run: what it writes, and what it refuses.
+# `cctest accept` compares hosts with a profile and with an earlier run: what it writes, and what it refuses.
 # shellcheck source=tests/system/lib.sh
 . "$(dirname -- "$0")/lib.sh"
 private_machine "$@"
@@ -41,7 +41,7 @@ check "no profile of bad hosts" test ! -e never
 sed -E 's/"name": "[^"]*"/"name": "elsewhere"/' earlier.json >elsewhere.json
 cctest accept --np 2 "${stages[@]}" --baseline earlier.json
 check_status 0
-check_says 'not held against each other: 1 host' "$out"
+check_says 'not compared with each other: 1 host' "$out"
 
 # Bad input: one sentence, and no stage runs.
 refused() { # refused TEXT REGEX: of a profile

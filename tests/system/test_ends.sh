@@ -196,7 +196,7 @@ def end(run):
         pass
     out, err = job.communicate(timeout=60)
     text += err if stream else out
-    if stream: # a file is held against the schema
+    if stream: # a file is checked against the schema
         open(path, "w").write(out)
     document = json.load(open(path))
     word = words.get(job.returncode, f"status {job.returncode}")

@@ -191,7 +191,7 @@ refused() { # refused STATUS REGEX WORD...
     check_says "$2"
     check "more than one sentence" test "$(wc -l <"$err")" = 1
 }
-# A blank before the document, since what is wrong here is not held against the schema.
+# A blank before the document, since what is wrong here is not checked against the schema.
 { echo && head -c 900 before; } >"cut"
 { echo && sed 's/"schema": 1/"schema": 2/' before; } >newer
 sed 's/"status": "ok"/"status": "running"/' before >unended

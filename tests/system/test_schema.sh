@@ -116,7 +116,7 @@ ending() { run env "CCTEST=$CCTEST" bash -c '. "$(dirname "$0")/lib.sh"; eval "$
     check_says "out: data.collectives\[0\] lacks summary$"
     ending 'cctest list'
     check_status 1
-    check_says 'FAILED: no JSON was held against the schema'
+    check_says 'FAILED: no JSON was checked against the schema'
 }
 
 finish

@@ -1,10 +1,12 @@
 /*
- * ucx_messages.c - preloaded into a rank of MPICH over UCX: writes each message that it sends to a file.
+ * ucx_messages.c - preloaded into a rank of MPICH over UCX: writes each message that it sends to a
+ * file.
  *
- * MPICH says nowhere which algorithm it takes. With MPIR_CVAR_NOLOCAL=1 all its messages go through UCX,
- * whose endpoints it makes in the order of the ranks. The file is the one that $MESSAGES_SENT names, with the rank
- * behind it; its lines are those that mpi_messages.py reads: "S", sender, receiver, bytes.
- * A message of a derived datatype has the number of its elements in place of the bytes.
+ * MPICH says nowhere which algorithm it takes. With MPIR_CVAR_NOLOCAL=1 all its messages go through
+ * UCX, whose endpoints it makes in the order of the ranks. The file is the one that $MESSAGES_SENT
+ * names, with the rank behind it; its lines are those that mpi_messages.py reads: "S", sender,
+ * receiver, bytes. A message of a derived datatype has the number of its elements in place of the
+ * bytes.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>

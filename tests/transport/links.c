@@ -10,7 +10,7 @@
 
 #include "world.h"
 
-/* What the other rank sends in place of valid data. */
+/* The invalid data that the other rank sends. */
 enum spoil {
     SPOIL_OFFER_COUNT,
     SPOIL_OFFER_KIND,
@@ -400,7 +400,8 @@ static void test_one_way(void **state)
     trio_close(&trio);
 }
 
-/* What shm serves is as good as it gets. What only serves a host is not missed between hosts. */
+/* A pair that shm serves is served as well as can be. A transport that only serves a host is not
+ * missed between hosts. */
 static void test_local(void **state)
 {
     (void)state;

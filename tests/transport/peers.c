@@ -235,7 +235,7 @@ static void combine_scattered(struct rank *me)
             layouts[i] = (struct layout){.pieces = &flat[i], .count = 1};
         }
         layouts[2] = scatter(me, pieces);
-        /* What is sent lies in one piece, which asks for no cut. */
+        /* The data that is sent lies in one piece, which asks for no cut. */
         struct layout with = layouts[me->number && way == 0 ? 2 : 0],
                       to = layouts[way == 1 ? 2 : 1];
         struct transfer transfer = {.kind = me->number ? TRANSFER_RECV_REDUCE : TRANSFER_SEND,

@@ -82,7 +82,7 @@ static void auto_passes_over_and_says_why(void **state)
             assert_says(child->out, "# 2 pairs of ranks run over tcp, such as ranks 0 (", true);
             assert_says(child->out, "because rail cannot be used on rank 1: no port is active",
                         true);
-            /* That a node lacks one is no news. */
+            /* A node that lacks a transport is no news. */
             assert_says(child->out, "because missing cannot be used on rank 0 and others: its",
                         verbose);
         }

@@ -10,7 +10,7 @@
 
 enum { BYTES = 96, RUNS = 3 };
 
-/* What rank 1 names. */
+/* The bytes that rank 1 names. */
 enum outside {
     INSIDE,        /* the last byte of the region, with the gap of a last run behind it */
     BEFORE,        /* the byte before the region */

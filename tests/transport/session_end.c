@@ -23,7 +23,7 @@
 
 enum { HELD_MOST = 16 }; /* regions of all ranks together */
 
-/* What the ranks of a job have done, in ns. */
+/* A record of what the ranks of a job have done; times are in ns. */
 static struct {
     const struct transport *inner;
     struct transport outer;
@@ -165,7 +165,7 @@ static const struct memory_kind *memory_for(const struct transport *transport)
     return memory_kinds[i];
 }
 
-/* Of ranks that are threads, since hooks of one process see all of them. */
+/* Runs a job whose ranks are threads, since hooks of one process see all of them. */
 static enum status session_live(const struct transport *transport, bool breaks)
 {
     static struct job job;
@@ -194,7 +194,7 @@ static enum status session_live(const struct transport *transport, bool breaks)
     return status;
 }
 
-/* Of kinds with devices, a thread has one before it touches memory. */
+/* A thread has a device before it touches memory of a kind with devices. */
 static void held_release(void)
 {
     struct memory_device device;

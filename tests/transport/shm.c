@@ -1,7 +1,7 @@
 /*
  * shm.c - requirements for shm alone: the path that --copy auto takes, by where the ranks run and
- * what else they do; the description of a link; a peer that sends too much, and one whose memory holds
- * garbage.
+ * what else they do; the description of a link; a peer that sends too much, and one whose memory
+ * holds garbage.
  * tier: check; load: cpu1
  */
 #include "transports/shm/internal.h"
@@ -270,8 +270,8 @@ static void test_longer_is_refused(void **state)
     }
 }
 
-/* What stands in the header of rank 1 as no rank writes it is told by rank 0, with the name of the
- * other end. */
+/* Rank 0 tells of values in the header of rank 1 that no rank writes, with the name of the other
+ * end. */
 static void garbage_is_told(struct rank *me)
 {
     const struct transport *transport = me->endpoint->transport;

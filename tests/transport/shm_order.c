@@ -1,8 +1,8 @@
 /*
- * shm_order.c - what shared memory orders between ranks that are threads: a sender's bytes are
- * done only behind those before them, a second connect() finds what the peer has written for it, no
- * rank frees what another one reads, and a slot is written again after it was read. ThreadSanitizer
- * sees the last three (thread:transport/shm_order in make check-deep), so the bodies order nothing by
+ * shm_order.c - what shared memory orders between ranks that are threads: a sender's bytes are done
+ * only behind those before them, a second connect() finds what the peer has written for it, no rank
+ * frees what another one reads, and a slot is written again after it was read. ThreadSanitizer sees
+ * the last three (thread:transport/shm_order in make check-deep), so the bodies order nothing by
  * themselves where it matters.
  * tier: check; load: cpu1
  */

@@ -1,8 +1,8 @@
 /*
  * tcp.c - requirements for tcp alone: a rank that gives up a connection before it confirms it, and
  * connects again; hellos of another rank, or for another one; sockets that are full; the congestion
- * control of a connection; wait statistics; bytes that arrive while a rank waits for something else;
- * and elements that arrive in parts.
+ * control of a connection; wait statistics; bytes that arrive while a rank waits for something
+ * else; and elements that arrive in parts.
  * tier: check; load: cpu1
  */
 #include "base/net/net.h"
@@ -286,7 +286,7 @@ static void test_idle_is_reported(void **state)
     assert_true(world_run(&world));
 }
 
-/* Rank 0 writes to its socket byte by byte. Rank 1 combines whole elements only, and all of them. */
+/* Rank 0 writes to its socket byte by byte. Rank 1 combines only whole elements, all of them. */
 static void parts_are_combined(struct rank *me)
 {
     enum { ELEMENTS = 5, BYTES = ELEMENTS * (int)sizeof(uint32_t) };

@@ -118,8 +118,8 @@ static inline char *rank_take(struct rank *rank, size_t bytes)
     return start;
 }
 
-/* What lies at an address of the region, for the test to read and write. Of memory that no CPU
- * reads it is an image: rank_show() writes it to the region, rank_look() reads it from there. */
+/* The bytes at an address of the region, for the test to read and write. Of memory that no CPU
+ * reads they are an image: rank_show() writes it to the region, rank_look() reads it from there. */
 static inline char *rank_view(const struct rank *rank, const void *at)
 {
     return rank->image + ((const char *)at - rank->region.base);
@@ -420,9 +420,9 @@ static inline struct world world_make(const struct transport *transport, int com
     };
 }
 
-/* TEST_COMBINATIONS=0 or 1, half of them: every copy policy, in one kind of host memory and with one
- * grain each, in which tests take turns. For a transport that does not ask what kind of host memory
- * it has. */
+/* TEST_COMBINATIONS=0 or 1, half of them: every copy policy, in one kind of host memory and with
+ * one grain each, in which tests take turns. For a transport that does not ask what kind of host
+ * memory it has. */
 static inline bool world_left_out(int combination, int turn)
 {
     const char *half = getenv("TEST_COMBINATIONS");
@@ -496,7 +496,7 @@ static inline int world_tests(const struct world_test *tests, size_t count)
     return cmocka_run_group_tests_name("transports", list, NULL, NULL);
 }
 
-/* Of two ranks: a byte from rank 0 arrives at rank 1. */
+/* A byte from rank 0 arrives at rank 1; there are two ranks. */
 static inline void rank_try(struct rank *me, int peer)
 {
     struct transfer transfer;

@@ -47,7 +47,7 @@ static inline uint32_t format_sign(const struct format *format)
     return 1u << (format->exponent + format->mantissa);
 }
 
-/* What the magnitude would be worth if all exponents were those of numbers. */
+/* The magnitude's value if all exponents were those of numbers. */
 static inline double magnitude_value(const struct format *format, uint32_t magnitude)
 {
     int bias = (1 << (format->exponent - 1)) - 1;

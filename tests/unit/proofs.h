@@ -1,6 +1,6 @@
 /*
- * proofs.h - every algorithm, proved: by the verifier and, where there are few ranks, by the shaker,
- * in all the trials of sweep.h. A new algorithm is proved without being named here.
+ * proofs.h - every algorithm, proved: by the verifier and, where there are few ranks, by the
+ * shaker, in all the trials of sweep.h. A new algorithm is proved without being named here.
  *
  * One process for each core takes one number of ranks of one algorithm after the other, small ones
  * first. What fails is said once for each algorithm, and so is the trial in which a process crashed
@@ -30,7 +30,7 @@
 static int proved_from, proved_to;
 static const char *wanted = "";
 
-/* What was done for an algorithm. */
+/* The trials of an algorithm, and their results. */
 struct row {
     const struct algorithm *algorithm;
     const struct collective *collective;

@@ -18,7 +18,7 @@
 #include "collective/prove/prove.h"
 #include "collective/schedule/schedule.h"
 
-/* What shake() draws from its seed, for a caller that needs one particular run. */
+/* The values that shake() draws from its seed, for a caller that needs one particular run. */
 struct shaking {
     uint64_t seed;            /* of the inputs and of all random choices */
     size_t slots, slot_bytes; /* of every lane from one rank to another; at least 1 */
@@ -134,7 +134,7 @@ static inline bool prepare(struct shaker *s)
  * `outgoing`. Combining is a + 3b, which does not commute: so two reductions in the wrong order
  * show, too, as they would in the last bits of a float. */
 static inline void move_bytes(struct shaker *s, unsigned char *memory, uint32_t g, size_t length,
-                       const unsigned char *incoming, unsigned char *outgoing)
+                              const unsigned char *incoming, unsigned char *outgoing)
 {
     enum operation_kind kind = joint_operation(s->joint, g)->kind;
     struct walk *walks = &s->walks[(size_t)g * SIDES];
@@ -173,7 +173,8 @@ static inline bool execute(struct shaker *s, uint32_t g)
 enum { WILL_READ = 1, WILL_WRITE = 2 };
 
 /* Does a message touch an element that a skipped operation will touch in one of `ways`? */
-static inline bool conflicts(const struct shaker *s, uint32_t g, const struct message *message, int ways)
+static inline bool conflicts(const struct shaker *s, uint32_t g, const struct message *message,
+                             int ways)
 {
     struct walk walk = joint_walk(s->joint, s->joint->rank[g], message);
 
@@ -398,8 +399,8 @@ static inline bool compare(struct shaker *s)
     return true;
 }
 
-static inline bool shake_as(const struct schedule *const *schedules, int ranks, const struct shaking *shaking,
-              char *error, size_t size)
+static inline bool shake_as(const struct schedule *const *schedules, int ranks,
+                            const struct shaking *shaking, char *error, size_t size)
 {
     struct shaker s = {.joint = joint_create(schedules, ranks, error, size),
                        .shaking = shaking,
@@ -430,8 +431,8 @@ static inline size_t shake_grain_of(const struct schedule *const *schedules, int
  * number, one byte an element, and compares every rank's destination with the result of program
  * order. Combining does not commute here, so a wrong order of reductions shows, too. Returns false
  * with the difference, or the deadlock, in `error`. */
-static inline bool shake(const struct schedule *const *schedules, int ranks, uint64_t seed, char *error,
-           size_t size)
+static inline bool shake(const struct schedule *const *schedules, int ranks, uint64_t seed,
+                         char *error, size_t size)
 {
     uint64_t random = ~seed;
     size_t grain = shake_grain_of(schedules, ranks);

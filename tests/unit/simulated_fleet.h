@@ -151,7 +151,7 @@ static inline bool simulated_seed(struct simulated *f, enum seeded_kind kind, in
     return true;
 }
 
-/* What a fault of one end makes of one value between two hosts: a factor. */
+/* The effect of a fault of one end on one value between two hosts: a factor. */
 static inline double seeded_factor(struct simulated *f, const struct seeded *s,
                                    const struct reading *r)
 {

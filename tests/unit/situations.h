@@ -59,7 +59,7 @@ static inline void waits(int rank, enum operation_kind kind, int peer)
     snapshot->step = 2;
 }
 
-/* What happens to the rank has no other rank for a reason. */
+/* The rank has a cause of its own: no other rank is the reason. */
 static inline void cause(enum cause_kind kind, int rank, enum status status, const char *message)
 {
     struct cause *new = &causes[situation.cause_count++];

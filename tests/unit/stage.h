@@ -54,7 +54,7 @@ struct stage {
     int parcel_count;
     int struck[MANY][BLOW_MEMORY + 1]; /* by rank and kind: how often it could have been */
     struct blow *blow;
-    struct witness_log *logs; /* by rank */
+    struct evidence_log *logs; /* by rank */
 };
 
 /* Element `index` of a message of a rank. */
@@ -123,7 +123,7 @@ static inline void stage_send(struct stage *stage, int rank, const struct operat
 }
 
 /* An element of any buffer of the rank. */
-static inline void memory_strike(struct stage *stage, int rank, struct witness_log *log)
+static inline void memory_strike(struct stage *stage, int rank, struct evidence_log *log)
 {
     const struct schedule *schedule = stage->schedules[rank];
     size_t buffer = stage->blow->position % BUFFERS, at = stage->blow->position / BUFFERS;
@@ -231,7 +231,7 @@ static inline void stage_go(struct stage *stage)
 
 /* Runs it, and adds what is wrong to the logs. */
 static inline void stage_run(struct stage *stage, const struct inputs *inputs, struct blow *blow,
-                             struct witness_log *logs)
+                             struct evidence_log *logs)
 {
     const struct pattern pattern = {.problem = *stage->problem, .inputs = *inputs};
     int ranks = stage->problem->ranks;
@@ -263,7 +263,7 @@ static inline void stage_run(struct stage *stage, const struct inputs *inputs, s
                                       &finding),
                          STATUS_OK);
         if (finding.kind != FINDING_NONE)
-            witness_log_add(&logs[r], &finding.witnesses);
+            evidence_log_add(&logs[r], &finding.evidence);
     }
     for (int r = 0; r < ranks; r++)
         for (int b = 0; b < BUFFERS; b++)

@@ -30,7 +30,7 @@
 #define RANKS_MOST 8
 #define MEETINGS   100
 
-/* What is special about a rank. */
+/* The trouble of a rank. */
 enum trouble {
     NONE,
     APART,   /* it sees no other process: it cannot map the barrier of another */
@@ -51,7 +51,7 @@ struct scenario {
         [RANKS_MOST]; /* expected: the rank that each waits for while the late one is missing */
 };
 
-/* What all processes see. */
+/* The state that all processes see. */
 struct board {
     _Atomic long entered[RANKS_MOST]; /* the meeting that each rank has come to */
     _Atomic int awaits[RANKS_MOST];   /* 1 + the rank that its progress names in the last meeting */

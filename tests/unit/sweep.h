@@ -13,8 +13,8 @@
  *   p <= 64      standard options: in place and not, with a count that divides badly and one that
  *                is smaller than p; 3 combinations of other option values, one each. Counts, roots
  *                and 1 or 2 channels take turns, and so do the other combinations from p to p + 1
- *   p <= 4       also, with standard options, long blocks, which channels cut in units (collective/schedule/schedule.h): 2
- *                and 3 channels, in place and not
+ *   p <= 4       also, with standard options, long blocks, which channels cut in units
+ *                (collective/schedule/schedule.h): 2 and 3 channels, in place and not
  *   beyond       standard options, and one other combination, with one small count
  *
  *   groups       for algorithms that need them, given by the problem or by the option: equal groups

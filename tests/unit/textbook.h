@@ -1,5 +1,6 @@
 /*
- * textbook.h - simulations on a machine with nothing but the textbook's a, b and c, for tests of the simulator.
+ * textbook.h - simulations on a machine with nothing but the textbook's a, b and c, for tests of
+ * the simulator.
  */
 #ifndef CCTEST_TESTS_UNIT_TEXTBOOK_H
 #define CCTEST_TESTS_UNIT_TEXTBOOK_H

@@ -1,6 +1,6 @@
 /*
- * topologies.h - base of the tests of topologies: made from a specification or a file, checked way by
- * way, or refused.
+ * topologies.h - base of the tests of topologies: made from a specification or a file, checked way
+ * by way, or refused.
  */
 #ifndef CCTEST_TESTS_TOPOLOGIES_H
 #define CCTEST_TESTS_TOPOLOGIES_H

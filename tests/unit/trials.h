@@ -176,7 +176,7 @@ struct option_parts {
     struct part parts[PARTS_MOST];
 };
 
-/* What an option that is a part may be; found once, since every combination asks. */
+/* The values of an option that is a part; found once, since every combination asks. */
 static inline const struct option_parts *option_parts(const struct algorithm_option *option)
 {
     static struct option_parts known[OPTIONS_MOST];

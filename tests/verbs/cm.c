@@ -271,7 +271,7 @@ static struct strict_id *listener_find(const struct sockaddr_storage *address)
     return NULL;
 }
 
-/* What `own` must know of `other` in RTR and RTS. */
+/* The attributes of `other` that `own` must know in RTR and RTS. */
 static void cm_learn(struct strict_id *own, const struct strict_id *other,
                      const struct rdma_conn_param *parameters)
 {

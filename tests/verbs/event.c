@@ -103,7 +103,7 @@ void provider_cut(int host, int device, int port, bool cut)
     fabric_leave();
 }
 
-/* What counts the events of the element that are not acknowledged. */
+/* The counter of the element's events that are not acknowledged. */
 static int *event_counter(const struct ibv_async_event *event)
 {
     switch (event->event_type) {

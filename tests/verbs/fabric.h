@@ -30,7 +30,7 @@ struct strict_device {
     int host, number;
     uint64_t guid;
     bool fatal;
-    struct strict_context *cm; /* librdmacm's own */
+    struct strict_context *cm;                         /* librdmacm's own */
     uint16_t cm_ports[PORTS_MOST][PROVIDER_GIDS_MOST]; /* automatic ones so far, by address */
     struct provider_port ports[PORTS_MOST];
 };

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What is counted, one by one. */
+/* The requests, receives and calls that are counted, one by one. */
 enum fault_count {
     COUNT_REQUEST,
     COUNT_RECEIVE,

@@ -1,8 +1,8 @@
 /*
  * memory.c - protection domains and memory regions.
  *
- * The two keys of a region differ, so that one taken for the other is found. A key is its place in a
- * table, and a byte that changes when the place is used again.
+ * The two keys of a region differ, so that one taken for the other is found. A key is its place in
+ * a table, and a byte that changes when the place is used again.
  *
  * Device memory is registered by a descriptor, or by an address at which no CPU reads it. The NIC
  * reaches it by a mapping of its own.

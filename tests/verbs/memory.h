@@ -21,7 +21,7 @@ struct strict_mr *memory_of(uint32_t key);
 /* A WRITE to this key has been delivered. */
 void memory_delivered(uint32_t key, uint64_t address, uint64_t length);
 
-/* Of the bytes of all entries, in their order. */
+/* The checksum of the bytes of all entries, in their order. */
 uint64_t memory_checksum(const struct ibv_sge *sges, int count);
 
 #endif

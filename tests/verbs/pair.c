@@ -160,7 +160,7 @@ static struct provider_port *pair_port(const struct strict_qp *pair)
     return &device_of(pair->base.context)->ports[pair->attr.port_num - 1];
 }
 
-/* What the kernel refuses in INIT and RTR: an errno. */
+/* An errno for attributes that the kernel refuses in INIT and RTR; 0: it takes them. */
 static int attr_error(const struct strict_qp *pair, const struct ibv_qp_attr *attr, int mask)
 {
     if (mask & IBV_QP_PORT && (attr->port_num < 1 || attr->port_num > fabric.config.ports))

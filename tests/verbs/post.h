@@ -10,7 +10,7 @@
 struct strict_qp;
 struct strict_request;
 
-/* What a context offers as ibv_post_send(). */
+/* The ibv_post_send() of a context. */
 int queue_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad);
 
 /* A completion was polled that tells of the first `count` requests. */

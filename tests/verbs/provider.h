@@ -116,8 +116,8 @@ void provider_port_state(int host, int device, int port, enum ibv_port_state sta
 /* A port that is cut delivers nothing more, either way, and sends no event. */
 void provider_cut(int host, int device, int port, bool cut);
 
-/* Device memory lies at [base, base + bytes), where no CPU reads it, and in a file from `offset` on;
- * a peer memory module knows that. File -1: it is gone. */
+/* Device memory lies at [base, base + bytes), where no CPU reads it, and in a file from `offset`
+ * on; a peer memory module knows that. File -1: it is gone. */
 void provider_device_memory(void *base, size_t bytes, int file, uint64_t offset);
 /* The messages that have been delivered there are seen. */
 void provider_flush(const void *base, size_t bytes);
@@ -131,10 +131,10 @@ unsigned provider_destroyed(void);
 /* A violation if anything is open. Called at exit(0), too. */
 void provider_check(void);
 
-/* What transports/verbs/library.c defines in the product. */
+/* The functions that transports/verbs/library.c defines in the product. */
 const char *verbs_library_load(void);
 const char *verbs_library_load_cm(void);
-/* What transports/verbs/peermem.c defines there. */
+/* The function that transports/verbs/peermem.c defines there. */
 const char *peermem_module(const char *sysfs);
 
 #endif

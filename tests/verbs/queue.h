@@ -13,7 +13,7 @@ struct strict_completion;
 struct strict_qp;
 struct strict_receive;
 
-/* What a context offers as ibv_poll_cq() and so on. */
+/* The ibv_poll_cq() of a context, and so on. */
 int queue_poll(struct ibv_cq *cq, int most, struct ibv_wc *wc);
 int queue_notify(struct ibv_cq *cq, int solicited);
 int queue_post_srq(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);

@@ -7,7 +7,8 @@
 
 #include "ends.h"
 
-/* A broken rule leaves memory behind: no leak of the program. Several files of a program include this. */
+/* A broken rule leaves memory behind: no leak of the program. Several files of a program include
+ * this. */
 const char *__asan_default_options(void);
 __attribute__((weak)) const char *__asan_default_options(void)
 {

@@ -28,7 +28,7 @@ enum card_sort { CARD, WITHOUT_SHARE, REFUSES_SHARE, NO_PEER, HOST };
 
 #define REGIONS 3
 
-/* What is asked for on a node, and what comes of it. */
+/* A request on a node, and its result. */
 struct attempt {
     const char *provider, *option; /* the option NULL: none */
     enum card_sort memory; /* of the last region; those in front of it are CARD, or HOST as it */

@@ -1,6 +1,7 @@
 /*
- * test_protocol.c - two ends of a lane that differ in what they grant, whose numbers wrap, or one of
- * which breaks the protocol; and what a rank says and frees when something fails. Over the provider.
+ * test_protocol.c - two ends of a lane that differ in what they grant, whose numbers wrap, or one
+ * of which breaks the protocol; and what a rank says and frees when something fails. Over the
+ * provider.
  * tier: deep; load: wait
  */
 #include "../transport/world.h"

@@ -66,7 +66,7 @@ static void failures(void **state)
     meeting_close(meeting);
 }
 
-/* Of a port with two addresses each has listeners of its own, at one port number if it must be. */
+/* Each of two addresses of a port has listeners of its own, at one port number if it must be. */
 static void addresses(void **state)
 {
     (void)state;

@@ -181,7 +181,7 @@ static void calls_fail(void **state)
     assert_int_equal(ibv_close_device(context), 0);
 }
 
-/* What the kernel refuses while connecting. */
+/* Attributes that the kernel refuses while connecting. */
 static void refusals(void **state)
 {
     (void)state;

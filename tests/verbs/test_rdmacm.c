@@ -16,7 +16,8 @@
 
 /* ---- the addresses of this host, in place of the C library's ---- */
 
-/* Of both hosts: in two subnets that do not meet, in one that both have, and of IPv6. */
+/* The addresses of both hosts: in two subnets that do not meet, in one that both have, and of
+ * IPv6. */
 static const char *const addresses[][2] = {
     {"10.1.0.1", "10.2.0.2"}, {"10.5.0.1", "10.5.0.2"}, {"fd00::1", "fd00::2"}};
 
@@ -453,8 +454,8 @@ static void test_second_subnet(void **state)
     run_at(0, 1, -1, meet_in_second);
 }
 
-/* The endpoint of a rank at two addresses, where the second has `taken` listeners of another program.
- * Returns how many further addresses it keeps. */
+/* The endpoint of a rank at two addresses, where the second has `taken` listeners of another
+ * program. Returns how many further addresses it keeps. */
 static int others_beside(int taken, FILE *out)
 {
     struct transport_setting settings[TRANSPORT_OPTIONS_MOST] = {

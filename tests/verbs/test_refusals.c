@@ -322,7 +322,7 @@ static void patience(void **state)
 
 /* ---- two ends that differ ---- */
 
-/* What differs at the other end. */
+/* The differences at the other end. */
 static void other_layer(struct verbs_port *port)
 {
     port->link_layer = IBV_LINK_LAYER_INFINIBAND;

@@ -121,7 +121,7 @@ static void pull_channels_make(struct pull_endpoint *endpoint, struct pull_peer 
     }
 }
 
-/* What to tell a peer. */
+/* Fills the parcel for a peer. */
 static enum status pull_offer(struct pull_endpoint *endpoint, struct pull_peer *peer, int lanes,
                               struct pull_parcel *parcel)
 {

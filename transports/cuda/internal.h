@@ -71,7 +71,7 @@ struct pull_address {
     struct memory_handle first;
 };
 
-/* What a rank tells a peer in connect(). */
+/* A rank's message to a peer in connect(). */
 struct pull_parcel {
     uint64_t cookie;       /* of the block, which the lower rank makes */
     uint64_t address;      /* of the block, for a thread of the same process */

@@ -262,16 +262,17 @@ static char *shm_next(struct cursor cursor)
     return cursor_peek(&cursor, 1, &run);
 }
 
-/* Where private memory lands that is to be combined or copied on. It lies in its line as the source does, by the
- * first run: then the kernel copies whole lines, and never slowly (dataplane/memory/memory.h). */
+/* Where private memory lands that is to be combined or copied on. It lies in its line as the source
+ * does, by the first run: then the kernel copies whole lines, and never slowly
+ * (dataplane/memory/memory.h). */
 static char *shm_bounce(const struct shm_channel *channel)
 {
     const struct shm_endpoint *endpoint = (const struct shm_endpoint *)channel->base.endpoint;
     return endpoint->bounce + (uintptr_t)shm_next(channel->source) % SHM_CACHE_LINE;
 }
 
-/* Reads private memory of another process: into place, or into the bounce buffer to combine it, or to copy it on
- * faster than the kernel would, by the first run. */
+/* Reads private memory of another process: into place, or into the bounce buffer to combine it, or
+ * to copy it on faster than the kernel would, by the first run. */
 static enum status shm_take_remote(struct shm_channel *channel, struct transfer *transfer,
                                    size_t bytes)
 {

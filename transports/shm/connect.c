@@ -81,8 +81,8 @@ static enum status shm_yield(const struct shm_endpoint *endpoint, const struct s
     return status;
 }
 
-/* Waits until the peer has raised a word of its connect slot to `value`, the next after the one that
- * it had. */
+/* Waits until the peer has raised a word of its connect slot to `value`, the next after the one
+ * that it had. */
 static enum status shm_await(const struct shm_endpoint *endpoint, const struct shm_peer *peer,
                              _Atomic uint32_t *word, uint32_t value)
 {
@@ -169,7 +169,8 @@ static enum status shm_block_map(struct shm_peer *peer, struct shm_block *block)
     return status;
 }
 
-/* What the peer offers, checked, and its block. A copy: the peer may write its slot again. */
+/* Takes a copy of the peer's offer, since the peer may write its slot again; checks it, and maps
+ * its block. */
 static enum status shm_offer_take(const struct shm_endpoint *endpoint, struct shm_peer *peer,
                                   struct shm_block *theirs)
 {

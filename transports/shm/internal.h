@@ -31,8 +31,8 @@
  * reads that line only when it knows of no free cell.
  *
  * Every peer writes into a segment, and memory fails: whatever is read there is taken as input from
- * outside. Cells and credits are read by internal.h, references by peer.c, offers by connect.c, all of
- * which check before they hand out. What a rank wrote itself it keeps in private memory, too.
+ * outside. Cells and credits are read by internal.h, references by peer.c, offers by connect.c, all
+ * of which check before they hand out. What a rank wrote itself it keeps in private memory, too.
  * ---- */
 
 #define SHM_CACHE_LINE   64
@@ -42,7 +42,7 @@
 #define SHM_SHORT_BYTES  ((size_t)4 << 10) /* the most that a short slot holds */
 #define SHM_BCOPY_MOST   ((size_t)8 << 10) /* of shared memory under auto; more goes by reference */
 #define SHM_BOUNCE_BYTES ((size_t)256 << 10) /* one call costs 2 us, then reads 10 GB/s */
-#define SHM_BOUNCE_ROOM  (SHM_BOUNCE_BYTES + SHM_CACHE_LINE) /* it begins anywhere in the first line */
+#define SHM_BOUNCE_ROOM  (SHM_BOUNCE_BYTES + SHM_CACHE_LINE) /* it begins within the first line */
 
 /* The length of a message selects its ring: one line; one slot; more. Short messages have few
  * slots, which stay in the cache. Long ones stream through many. With --copy ll all take SHM_LL. */
@@ -74,7 +74,7 @@ static inline bool shm_refers(enum copy_policy copy)
     return copy == COPY_AUTO || copy == COPY_ZCOPY;
 }
 
-/* What a rank offers a peer in one connect(). */
+/* A rank's offer to a peer in one connect(). */
 struct shm_offer {
     uint64_t offset; /* of the block in the segment */
     uint64_t late;   /* base of the region that had none in open(); 0: there is none */
@@ -339,7 +339,7 @@ void shm_peer_drop(struct shm_peer *peer);
 
 /* ---- Which bytes of a message go by reference, and so its path. ---- */
 
-/* Of the next `most` bytes of a transfer, the number to which a cell refers; 0: it holds bytes
+/* The number of bytes, of the next `most` of a transfer, to which a cell refers; 0: it holds bytes
  * itself. */
 size_t shm_refer(const struct shm_channel *channel, const struct transfer *transfer, size_t most,
                  struct shm_reference *reference);
@@ -371,11 +371,11 @@ static inline void shm_ring_next(struct shm_ring *ring)
         ring->index = 0;
 }
 
-/* What a receiver finds in the place of its next cell. */
+/* The state in which a receiver finds its next cell. */
 enum shm_arrival { SHM_ABSENT, SHM_ARRIVED, SHM_GARBAGE };
 
-/* *bytes: what an arrived cell holds, or refers to: whole elements. `expected`: most often that much;
- * it saves a division. A cell that has not arrived has the number of the round before. */
+/* *bytes: what an arrived cell holds, or refers to: whole elements. `expected`: most often that
+ * much; it saves a division. A cell that has not arrived has the number of the round before. */
 static inline enum shm_arrival shm_ring_look(const struct shm_ring *ring, size_t element,
                                              size_t expected, size_t *bytes,
                                              enum shm_cell_kind *kind)

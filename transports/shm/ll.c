@@ -4,8 +4,8 @@
  * A word is 8 bytes, {32 bits of data, 32 bits of epoch}, stored and loaded in one piece. A word
  * that holds the epoch has arrived, whatever the state of its neighbours. So no other flag is
  * needed, and no store must be ordered after another. The price: half of the bytes are flags. (A
- * line cell, internal.h, has one flag for up to 56 bytes, written after them. Fewer bytes travel, and
- * the two stores must stay in order.) The rules:
+ * line cell, internal.h, has one flag for up to 56 bytes, written after them. Fewer bytes travel,
+ * and the two stores must stay in order.) The rules:
  *
  *     Regions  A channel has two. The parity of an epoch selects its region: one is filled while
  *              the other is read. Messages follow each other in a region, 4 bytes in a word. An
@@ -26,8 +26,8 @@
  * message from a peer proves that the peer has read the epoch before. A lane here may be used in
  * one direction only. So the receiver counts the epochs that it has read in the ring's credit line,
  * and the sender reads that line before it overwrites an epoch of which it does not know so. This
- * is the flow control of every other ring (internal.h), for a ring of two cells. It orders the zeros,
- * too: they are stored before the credit.
+ * is the flow control of every other ring (internal.h), for a ring of two cells. It orders the
+ * zeros, too: they are stored before the credit.
  *
  * A limit that grows by less than a word holds back up to 3 bytes, since a word can be stored only
  * once. No rank waits for them for ever: the first incomplete operation in program order has no

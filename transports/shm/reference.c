@@ -3,7 +3,7 @@
  */
 #include "transports/shm/internal.h"
 
-/* What --copy auto does, by where the sender's bytes lie. To read private memory costs a system
+/* The rules of --copy auto, by where the sender's bytes lie. To read private memory costs a system
  * call, and more for every run. Slots between far cores cost twice as much as between near ones. */
 enum shm_source { SHM_PRIVATE_NEAR, SHM_PRIVATE_FAR, SHM_SHARED };
 static const struct {

@@ -1,5 +1,5 @@
 /*
- * segment.c - the memfd that one rank owns and its peers write into, and the sizes of the rings in it.
+ * segment.c - the memfd that one rank owns and its peers write into, and the sizes of its rings.
  *
  * It grows at its end and never moves, so addresses in it stay valid. Ranks that are threads of one
  * process use the owner's mapping, so that each byte has one address, which ThreadSanitizer needs.

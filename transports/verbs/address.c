@@ -3,9 +3,9 @@
  *
  * InfiniBand addresses a port by its LID, and by its GID at index 0 where the port or a second
  * subnet asks for a global route header. RoCE has GIDs only. Of these cctest takes one of version 2
- * that maps an IPv4 address: it is routable, and the subnet tells which ports belong together. A port
- * with addresses in several subnets (VLANs, aliases) names a few, and both ends take one that they
- * have in common.
+ * that maps an IPv4 address: it is routable, and the subnet tells which ports belong together. A
+ * port with addresses in several subnets (VLANs, aliases) names a few, and both ends take one that
+ * they have in common.
  */
 #include "transports/verbs/internal.h"
 
@@ -143,7 +143,7 @@ static bool subnets_equal(const struct verbs_port *a, int of_a, const struct ver
     return prefix_of(a, of_a) == prefix_of(b, of_b) && subnet_of(a, of_a) == subnet_of(b, of_b);
 }
 
-/* Of two subnets, is `a` the lower one? A shorter prefix is lower than a longer one of the same
+/* Is `a` the lower one of two subnets? A shorter prefix is lower than a longer one of the same
  * address. */
 static bool subnet_is_lower(const struct verbs_port *a, int of_a, const struct verbs_port *b,
                             int of_b)
@@ -373,8 +373,8 @@ static const char *layer_name(const struct verbs_port *port)
 }
 
 /* The GIDs by which two RoCE ports reach each other, by number. Both ends find the same: the first
- * ones, or those of the lowest subnet that both have. False: they have none in common, and the first
- * ones stand here. */
+ * ones, or those of the lowest subnet that both have. False: they have none in common, and the
+ * first ones stand here. */
 static bool gids_find(const struct verbs_port *mine, const struct verbs_port *port, int *here,
                       int *there)
 {
@@ -393,7 +393,7 @@ static bool gids_find(const struct verbs_port *mine, const struct verbs_port *po
     return found;
 }
 
-/* The names of both ends in front of what differs: "NIC mlx5_0:1 here ... and NIC mlx5_1:1 on b". */
+/* Names both ends in front of what differs: "NIC mlx5_0:1 here ... and NIC mlx5_1:1 on b". */
 static const char *differ(const struct verbs_port *here, const char *value_here,
                           const struct verbs_port *there, const char *host, const char *value_there,
                           const char *advice, char *reason)

@@ -104,9 +104,9 @@ enum status verbs_receive_progress(struct verbs_receiver *in)
     struct traffic *traffic = &endpoint->base.traffic;
     bool forced = endpoint->base.config.copy == COPY_ZCOPY, moved = false;
     enum status status = verbs_offers_make(in);
-    /* Credits of segments go out behind the offer, for which the sender waits. It needs them only for
-     * a message that this rank receives, so a receiver that is done owes none. Not in the middle of a
-     * slot: the place that was free when it began is for the credit at its end. */
+    /* Credits of segments go out behind the offer, for which the sender waits. It needs them only
+     * for a message that this rank receives, so a receiver that is done owes none. Not in the
+     * middle of a slot: the place that was free when it began is for the credit at its end. */
     if (status == STATUS_OK && in->left == 0 && verbs_has_credit_room(in))
         status = verbs_credits_return(in);
     size_t bytes = 1;

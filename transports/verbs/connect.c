@@ -269,7 +269,7 @@ static enum status round_create(struct verbs_round *round)
     return status;
 }
 
-/* What the ends of a lane tell each other. */
+/* The messages between the ends of a lane. */
 
 #define PATH_BYTES 8 /* number of a queue pair, and its first packet number */
 #define LANE_HEAD  (8 + 4 * VERBS_RAILS_MOST)

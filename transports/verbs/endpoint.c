@@ -119,8 +119,8 @@ static size_t verbs_address(struct endpoint *base, void *blob)
     return verbs_address_encode(&endpoint->address, blob);
 }
 
-/* Paths go round the rails of both ends together. Where both have as many, each pair must meet; else
- * one end has left a NIC out, and the pairs that meet remain. Both ends find the same ones. */
+/* Paths go round the rails of both ends together. Where both have as many, each pair must meet;
+ * else one end has left a NIC out, and the pairs that meet remain. Both ends find the same ones. */
 static const char *rails_pair(struct verbs_endpoint *endpoint, struct verbs_peer *peer)
 {
     int own = endpoint->rail_count, theirs = peer->address.rail_count;
@@ -327,7 +327,7 @@ static void arenas_free(struct verbs_endpoint *endpoint)
     }
 }
 
-/* What a thread uses that still registers memory stays: the device, the domain and the memory. To
+/* The device, the domain and the memory stay if a thread that still registers memory uses them. To
  * free takes long where there is much: it ticks behind each call of the library, and goes on even
  * if the job has ended. */
 static void verbs_close(struct endpoint *base)
@@ -347,7 +347,7 @@ static void verbs_close(struct endpoint *base)
     free(endpoint);
 }
 
-/* What a slot holds moves whole, but its size is an option. */
+/* The contents of a slot move whole, but its size is an option. */
 static const struct path_range verbs_path_ranges[] = {
     {PATH_BCOPY, 0, 0, COPY_BCOPY, MOVEMENT_PUSH, false, false},
     {PATH_ZCOPY, 0, 0, COPY_ZCOPY, MOVEMENT_GRANT, true, false},

@@ -87,7 +87,7 @@ struct verbs_nic_name {
  * wrong: no name, no port number, a NIC port twice, or too many. */
 int verbs_nic_names(const char *text, struct verbs_nic_name names[VERBS_RAILS_MOST], char *reason);
 
-/* Of a queue pair: it waits 4.096 us * 2^timeout for an answer, and sends again `retries` times. */
+/* A queue pair waits 4.096 us * 2^timeout for an answer, and sends again `retries` times. */
 struct verbs_patience {
     uint8_t timeout, retries;
 };

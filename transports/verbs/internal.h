@@ -189,9 +189,9 @@ struct verbs_demand {
     uint32_t pairs, firsts;
 };
 
-/* For `lanes` new lanes, with these demands by rail: as much as is fast, within what is left of this
- * rank's share of the host's memory for slots, within `memory` bytes (verbs_memory_share()), and
- * within the receives that its NICs have left.
+/* For `lanes` new lanes, with these demands by rail: as much as is fast, within what is left of
+ * this rank's share of the host's memory for slots, within `memory` bytes (verbs_memory_share()),
+ * and within the receives that its NICs have left.
  * --slots (rounded down to a power of two) and --slot-size prevail. */
 struct verbs_grants verbs_grants_choose(const struct verbs_endpoint *endpoint, size_t lanes,
                                         const struct verbs_demand *demands, size_t memory);
@@ -222,7 +222,7 @@ static inline size_t verbs_queue_bytes(size_t requests, size_t receives, size_t 
     return 320 * requests + 32 * receives + 64 * completions;
 }
 
-/* What a notification tells the receiver: 2 bits of kind, 30 of a number of bytes. */
+/* The word of a notification to the receiver: 2 bits of kind, 30 of a number of bytes. */
 enum verbs_notice {
     VERBS_NO_NOTICE,      /* sent: the first message over a connection of iWARP */
     VERBS_NOTICE_SLOT,    /* the next slot holds so many bytes */
@@ -415,10 +415,10 @@ enum status verbs_nics_open(struct verbs_endpoint *endpoint, char *reason);
 
 /* ---- pair.c ---- */
 
-/* Work requests of each queue pair on a rail that has `pairs` of them: its memory is this rank's. */
+/* Work requests of each of the `pairs` queue pairs on a rail: its memory is this rank's. */
 uint32_t verbs_pair_depth(uint32_t pairs);
 
-/* What a queue pair holds. */
+/* The limits of a queue pair. */
 struct verbs_pair_limits {
     uint32_t depth;       /* work requests: as asked */
     uint32_t inline_most; /* bytes of one: as many as the device accepts, */
@@ -486,7 +486,7 @@ bool verbs_rail_probe(const struct verbs_rail *rail, char *reason);
 /* Does this rank connect to the peer of the queue pair, and not the peer to this rank? */
 bool verbs_rank_connects(const struct verbs_pair *pair);
 
-/* What the rank that connects sends. */
+/* The request of the rank that connects. */
 void verbs_request_encode(const struct verbs_pair *pair,
                           unsigned char request[VERBS_REQUEST_BYTES]);
 
@@ -495,7 +495,7 @@ void verbs_request_encode(const struct verbs_pair *pair,
 struct verbs_pair *verbs_request_find(const struct verbs_rail *rail, const unsigned char *request,
                                       size_t size);
 
-/* What the other one answers. */
+/* The answer of the other rank. */
 void verbs_answer_encode(const struct verbs_pair *pair, unsigned char answer[VERBS_ANSWER_BYTES]);
 
 /* Is it the answer of the peer's rank? */
@@ -503,8 +503,8 @@ bool verbs_answer_holds(const struct verbs_pair *pair, const unsigned char *answ
 
 /* ---- rail.c ---- */
 
-/* Opens a port. False: it cannot be used, for `reason` (TRANSPORT_REASON_MOST bytes); the rail is to
- * be closed even so. */
+/* Opens a port. False: it cannot be used, for `reason` (TRANSPORT_REASON_MOST bytes); the rail is
+ * to be closed even so. */
 bool verbs_rail_open(struct verbs_rail *rail, struct verbs_endpoint *endpoint,
                      const struct verbs_nic *nic, char *reason);
 
@@ -530,7 +530,7 @@ enum status verbs_cm_open(struct verbs_endpoint *endpoint, char *reason);
 enum status verbs_cm_connect(struct verbs_endpoint *endpoint, const int *peers, int count);
 
 /* iWARP: the end that connected each of these queue pairs sends the first message, and the other
- * one waits for it. Called when both know that they are connected: siw overlooks what comes before. */
+ * one waits for it. Called when both know that they are connected: siw overlooks an earlier one. */
 enum status verbs_cm_greet(struct verbs_endpoint *endpoint, const int *peers, int count);
 
 /* No queue pair will be connected any more: stops listening. */
@@ -565,9 +565,9 @@ void verbs_refuse_queue(const struct verbs_rail *rail, const char *what, int err
 void verbs_refuse_name(const struct verbs_nic *nics, int count, const struct verbs_nic_name *asked,
                        char *reason);
 
-/* The limit of locked memory leaves no room for the buffers, once for each rail, for its queues, and
- * for the slots of a peer, of all ranks of this process. False: it leaves room, as far as can be
- * known before ranks connect. */
+/* The limit of locked memory leaves no room for the buffers, once for each rail, for its queues,
+ * and for the slots of a peer, of all ranks of this process. False: it leaves room, as far as can
+ * be known before ranks connect. */
 bool verbs_refuse_memory(const struct verbs_endpoint *endpoint, char *reason);
 
 /* The limit of locked memory, and what to do so that each rank can register `bytes`: the limit is
@@ -667,8 +667,8 @@ static inline const char *verbs_slot_arrived(const struct verbs_receiver *in, si
     return valid ? in->slot + verbs_payload_at(grants, *bytes) : NULL;
 }
 
-/* The next slot is taken. There was room for its credit when it began (internal.h), and none has been
- * written since. */
+/* The next slot is taken. There was room for its credit when it began (internal.h), and none has
+ * been written since. */
 static inline enum status verbs_slot_taken(struct verbs_receiver *in)
 {
     in->slots_taken++;
@@ -692,7 +692,7 @@ void verbs_idle_report(const struct endpoint *base, struct idle_report *idle);
 /* Called now and then while nothing moves: notes which queue pairs make no progress. */
 void verbs_stalls_note(struct verbs_endpoint *endpoint);
 
-/* ---- Long messages: offers by the receiver, and segments that the sender writes into place. ---- */
+/* ---- Long messages: offers by the receiver, segments that the sender writes into place. ---- */
 
 /* Does the receiver let this message of the zcopy path come through slots? */
 bool verbs_takes_slots(const struct channel *channel, const struct transfer *transfer);

@@ -15,9 +15,9 @@
 /*
  * Whether a NIC has what the transport needs.
  *
- * AWS EFA has datagrams and no RC, Intel's E810 and X722 have no shared receive queues, and Omni-Path
- * takes no bytes inline. Their attributes do not tell that reliably, so the probe creates one of each
- * queue. A NIC that fails here is passed over; in connect() it would end the job.
+ * AWS EFA has datagrams and no RC, Intel's E810 and X722 have no shared receive queues, and
+ * Omni-Path takes no bytes inline. Their attributes do not tell that reliably, so the probe creates
+ * one of each queue. A NIC that fails here is passed over; in connect() it would end the job.
  */
 #define ENTRIES 16
 _Static_assert(VERBS_OFFER_BYTES == 80, "a reason says so");
@@ -140,7 +140,7 @@ static void left_out_say_all(const struct verbs_endpoint *endpoint, const struct
         left_out_say(left_out->reasons[i], endpoint->base.config.local_rank == 0 ? 0 : 1);
 }
 
-/* What nic= names. Ports that are down are left out while others work. */
+/* The ports that nic= names. Those that are down are left out while others work. */
 struct nic_list {
     const struct verbs_nic *nics; /* of this host */
     int count;
@@ -216,9 +216,9 @@ static void nics_order(const struct verbs_nic *nics, int count,
     }
 }
 
-/* Tries the ports in turn, the nearest first. Names those that are nearer than the one it takes; with
- * -v also those that are as near, such as the second port of a card, without a cable. If none works,
- * of several reasons that of the first port of the host is told, so that all its ranks say
+/* Tries the ports in turn, the nearest first. Names those that are nearer than the one it takes;
+ * with -v also those that are as near, such as the second port of a card, without a cable. If none
+ * works, of several reasons that of the first port of the host is told, so that all its ranks say
  * the same, and rather another one than that a port is down. */
 static enum status nics_open_nearest(struct verbs_endpoint *endpoint, const struct verbs_nic *nics,
                                      int count, struct left_out *left_out, char *reason)

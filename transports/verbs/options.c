@@ -1,6 +1,6 @@
 /*
- * options.c - the options behind the transport's name, what no machine accepts of them, and the timeout and
- * retries of queue pairs.
+ * options.c - the options behind the transport's name, what no machine accepts of them, and the
+ * timeout and retries of queue pairs.
  */
 #include "transports/verbs/facts.h"
 

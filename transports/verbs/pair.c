@@ -25,8 +25,8 @@ uint32_t verbs_pair_depth(uint32_t pairs)
     return pairs <= PAIRS_FEW ? VERBS_DEPTH : pairs <= PAIRS_SOME ? DEPTH_SOME : DEPTH_MANY;
 }
 
-/* The most bytes inline that the device accepts, down to what an offer needs. Some drivers (bnxt_re)
- * refuse more without setting errno; some (hfi1, pvrdma) give less than was asked for. */
+/* The most bytes inline that the device accepts, down to what an offer needs. Some drivers
+ * (bnxt_re) refuse more without setting errno; some (hfi1, pvrdma) give less than was asked for. */
 struct ibv_qp *verbs_pair_try(const struct verbs_rail *rail, struct verbs_pair_limits *limits)
 {
     static const uint32_t sizes[] = {INLINE_WANTED, 128, 96, VERBS_OFFER_BYTES};

@@ -253,7 +253,7 @@ static enum status pair_make_ready(struct verbs_pair *pair)
     return STATUS_OK;
 }
 
-/* What both ends say of their queue pair. */
+/* The parameters that both ends give for their queue pair. */
 static struct rdma_conn_param pair_parameters(const struct verbs_pair *pair, const void *data,
                                               size_t size)
 {
@@ -445,7 +445,7 @@ static enum status event_handle(const struct cm_event *event)
 
 /* Waiting. */
 
-/* What all queue pairs of a call wait for. */
+/* The stage that all queue pairs of a call wait for. */
 enum cm_stage { STAGE_ESTABLISHED, STAGE_GREETED };
 
 static bool pair_is_at(const struct verbs_pair *pair, enum cm_stage stage)

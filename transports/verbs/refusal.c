@@ -42,7 +42,7 @@ void verbs_refuse_host(char *reason)
 
 /* Ports. */
 
-/* What sysfs says against the port. False: nothing. */
+/* Asks sysfs why the port cannot be used. False: it gives no reason. */
 static bool port_look_into(const struct verbs_rail *rail, char *reason)
 {
     const struct port_source source = {.sysfs = PORT_SYSFS, .dev = PORT_DEV};

@@ -30,8 +30,8 @@
  * goes zcopy, whatever its length and its runs, and the NIC gathers it.
  *
  * No receive queue runs dry: the owner of a block grants slots, offers and segments, and posts an
- * entry for each that may be outstanding. Entries are posted again in batches: the queue has as many
- * entries more as may wait for that.
+ * entry for each that may be outstanding. Entries are posted again in batches: the queue has as
+ * many entries more as may wait for that.
  */
 #ifndef CCTEST_TRANSPORTS_VERBS_VERBS_H
 #define CCTEST_TRANSPORTS_VERBS_VERBS_H
@@ -49,7 +49,8 @@
 #define VERBS_GATHER_MOST     16 /* pieces of one WRITE */
 #define VERBS_RECEIVE_BATCH   16 /* posted in one call */
 #define VERBS_CREDITS         64 /* bytes of the credit line: VERBS_WORDS words */
-#define VERBS_DEPTH           256 /* work requests of a queue pair, if there are few and room is enough */
+/* Work requests of a queue pair, if there are few and room is enough. */
+#define VERBS_DEPTH 256
 
 /* How NICs reach memory that no CPU reads (GPUDirect RDMA). In the order of preference. */
 enum verbs_gdr {
@@ -139,7 +140,7 @@ struct verbs_rail {
     uint64_t bytes;                         /* payload sent */
 };
 
-/* What becomes of a work request when it is complete. */
+/* The effect of a work request's completion. */
 struct verbs_work {
     struct verbs_sender *segment_of; /* a segment of this sender is free then; NULL: none */
     uint32_t segment;                /* its number */

@@ -237,7 +237,7 @@ static enum status notice_invalid(const struct verbs_pair *pair)
                      peer, pair->lane->number);
 }
 
-/* What a peer has written. Everything is checked against what this rank granted. */
+/* Takes a peer's notice. Everything is checked against what this rank granted. */
 static enum status notice_take(struct verbs_pair *pair, uint32_t word)
 {
     struct verbs_lane *lane = pair->lane;

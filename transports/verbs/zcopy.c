@@ -66,8 +66,8 @@ static uint64_t offer_address(const struct verbs_receiver *in, uint32_t number)
            verbs_ring_at(number, offers_most(in)) * sizeof(struct verbs_offer);
 }
 
-/* The piece at the cursor, from its byte on: whole runs, or the rest of one, as long as an offer may
- * be. */
+/* The piece at the cursor, from its byte on: whole runs, or the rest of one, as long as an offer
+ * may be. */
 static struct verbs_offer offer_of(const struct cursor *cursor)
 {
     const struct piece *piece = cursor->piece;
@@ -277,7 +277,7 @@ static size_t segment_allowed(struct verbs_sender *out, const struct transfer *t
 }
 
 /* Limits of an offer do not outlast the next one in the entry: sequences come round. A NIC that
- * reorders may place an earlier limit of this offer after this; the end of the next one clears it. */
+ * reorders may place an earlier limit of this offer after this; the end of the next clears it. */
 static void offer_end(struct verbs_sender *out)
 {
     struct verbs_offer *entry = offer_entry(out, out->offers_taken - 1);

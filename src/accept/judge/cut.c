@@ -8,10 +8,10 @@
 
 #include "base/numbers.h"
 
-#define SIDE_LEAST    3   /* hosts */
-#define CUT_LEAST     0.1 /* excess of the mean pair across over that inside */
-#define TURNS         60  /* of the power iteration */
-#define MOVES_MOST    64  /* of single hosts: the vector leaves few on the wrong side */
+#define SIDE_LEAST 3   /* hosts */
+#define CUT_LEAST  0.1 /* excess of the mean pair across over that inside */
+#define TURNS      60  /* of the power iteration */
+#define MOVES_MOST 64  /* of single hosts: the vector leaves few on the wrong side */
 
 /* A pair of hosts: its bandwidth, in both directions, beyond what its slower host explains. */
 struct edge {

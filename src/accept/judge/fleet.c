@@ -381,7 +381,7 @@ static void levels_settle(struct fleet *fleet, const struct reading *readings, s
 }
 
 /*
- * What a level's spread must be at least, from the noise of single readings: the readings of a
+ * The least spread that a level must have, from the noise of single readings: the readings of a
  * cell lie around its level as noise makes them, and the median of k readings with the deviation d
  * has the deviation 1.2533 * d / sqrt(k). The many readings give a better estimate than the few
  * levels of a small fleet. The reading that is the level itself says nothing, and is left out; so

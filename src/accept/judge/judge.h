@@ -257,12 +257,12 @@ struct limits {
     const struct fleet *fleet;
     struct references references;
     int hosts;
-    struct excess_limit *cell;              /* [series * hosts + host] */
-    struct series_limit *series;            /* of each */
-    double factor, reading_factor;          /* spread_factor() of levels and of readings */
-    double packets;                         /* of a reading of losses, their median; 0: none */
-    struct healthy_readings *noise;         /* [2]; [1]: of latencies, with a noise of their own */
-    double *scratch;                        /* as many as hosts, rails and readings */
+    struct excess_limit *cell;      /* [series * hosts + host] */
+    struct series_limit *series;    /* of each */
+    double factor, reading_factor;  /* spread_factor() of levels and of readings */
+    double packets;                 /* of a reading of losses, their median; 0: none */
+    struct healthy_readings *noise; /* [2]; [1]: of latencies, with a noise of their own */
+    double *scratch;                /* as many as hosts, rails and readings */
     struct fleet_note *notes;
     int note_count;
     struct fleet *earlier;
@@ -439,13 +439,13 @@ struct suspect {
     int values;                   /* tries that did not fail, */
     double sum;                   /* and the sum of their values */
     int partner_count;
-    int partners[PARTNERS_MOST];   /* partners with which a reading showed it */
-    bool met_alone;                /* a link: it was slow, too, while no other pair was measured, */
-    int good_alone;                /* or it was so often good then */
-    bool ends_met[2];              /* its host, and its peer, met others after it was confirmed */
-    int number;                    /* of suspects before it */
-    struct suspect *next;          /* in the order in which they were found */
-    struct suspect *sibling;       /* the host's next one; of a link: its sender's */
+    int partners[PARTNERS_MOST]; /* partners with which a reading showed it */
+    bool met_alone;              /* a link: it was slow, too, while no other pair was measured, */
+    int good_alone;              /* or it was so often good then */
+    bool ends_met[2];            /* its host, and its peer, met others after it was confirmed */
+    int number;                  /* of suspects before it */
+    struct suspect *next;        /* in the order in which they were found */
+    struct suspect *sibling;     /* the host's next one; of a link: its sender's */
 };
 
 /* ---- Measures suspects again until each is confirmed or cleared.
@@ -497,8 +497,8 @@ struct isolation {
     int slow; /* suspects by slowness */
     struct isolated_host *hosts;
     bool *crossed; /* of each switch, in this round: a pair with another switch is measured */
-    int *order; /* hosts, shuffled: which is asked to be a partner */
-    int at;     /* in the order */
+    int *order;    /* hosts, shuffled: which is asked to be a partner */
+    int at;        /* in the order */
     int round;
     const bool *present;     /* the hosts, and */
     struct host_pair *pairs; /* the pairs of the round: the caller's */
@@ -615,7 +615,7 @@ void series_name_put(const struct fleet *fleet, int series, const struct fleet_n
 void fleet_note_put(const struct fleet_note *note, const struct fleet *fleet,
                     const struct fleet_names *names, struct text *text);
 
-/* What a fleet of so few hosts cannot tell; NULL from 4 hosts on. */
+/* A clause on what a fleet of so few hosts cannot tell; NULL from 4 hosts on. */
 const char *fleet_size_remark(int hosts);
 
 /* ---- Facts that hosts are expected to have, as lines of text:

@@ -47,7 +47,7 @@ static double median_value(const struct limits *limits, int series)
     return fleet_value(limits->fleet, series, limits->fleet->series[series].levels.median);
 }
 
-/* What a level or a reading may be worse by, whatever its noise. */
+/* The excess by which a level or a reading may be worse, whatever its noise. */
 static double floor_excess(const struct limits *limits, const struct series *series)
 {
     double share = limits->references.floor[series->metric];
@@ -112,7 +112,7 @@ static double earlier_level(const struct limits *limits, int s, int host)
     return metric_excess(series->metric, fleet_value(limits->earlier, s, level), series->reference);
 }
 
-/* What a host may lose since an earlier run, excess: no less than it may differ from the fleet
+/* The excess that a host may lose since an earlier run: no less than it may differ from the fleet
  * by. */
 static double earlier_floor(const struct limits *limits, enum metric metric)
 {
@@ -122,7 +122,7 @@ static double earlier_floor(const struct limits *limits, enum metric metric)
 }
 
 /*
- * Holds hosts against an earlier run. The fleet's change is the median of its hosts' changes; one
+ * Compares hosts with an earlier run. The fleet's change is the median of its hosts' changes; one
  * beyond the floor is a note. A host is a suspect if it changed by more than the fleet and
  *
  *     max(factor * sqrt(2) * deviation, floor),

@@ -1,6 +1,6 @@
 /*
- * network.h - what hosts share: switches, parts of a fleet, and what shows only when many hosts talk
- * at once.
+ * network.h - what hosts share: switches, parts of a fleet, and what shows only when many hosts
+ * talk at once.
  */
 #ifndef CCTEST_ACCEPT_JUDGE_NETWORK_H
 #define CCTEST_ACCEPT_JUDGE_NETWORK_H

@@ -74,7 +74,7 @@ static bool is_unit(const char *text, enum value_unit unit)
            (unit == VALUE_GBITS && strcmp(text, "Gbit/s") == 0);
 }
 
-/* "1.9T", "64 GiB". It need not be a whole number of bytes, since hosts are held against it. */
+/* "1.9T", "64 GiB". It need not be a whole number of bytes, since hosts are compared with it. */
 static bool size_number(const char *value, double *number)
 {
     char text[VALUE_TEXT_MOST + 1], *end;
@@ -108,8 +108,7 @@ enum status expected_fact_read(const struct profile_line *line, struct expected_
     *expectation = (struct expected_fact){.line = *line, .rule = fact_rule_named(line->key)};
     if (!expectation->rule)
         return fail_line(STATUS_USAGE, line->file, line->number,
-                         "%s is no key of a profile: see cctest(1) for those there are",
-                         line->key);
+                         "%s is no key of a profile: see cctest(1) for those there are", line->key);
     if (expectation->rule->unit != VALUE_TEXT)
         return profile_number(line, expectation->rule->unit, &expectation->number);
     if (line->operator!= PROFILE_EQUAL && line->operator!= PROFILE_NOT_EQUAL)

@@ -16,12 +16,12 @@
 
 /* ---- json.c ---- */
 
-/* Reads the document of this file: JSON of this cctest's schema, with a version; what else it has is
- * the caller's to check. The caller gives up the reference. STATUS_USAGE, with the reason, and no
- * document. */
+/* Reads the document of this file: JSON of this cctest's schema, with a version; what else it has
+ * is the caller's to check. The caller gives up the reference. STATUS_USAGE, with the reason, and
+ * no document. */
 enum status document_read(const char *path, json_t **document);
 
-/* What an object has, whose values may be of any type. */
+/* Members of an object, whose values may be of any type. */
 /* A number up to 10^18, above what anything measures; NAN where there is none. */
 double number_of(const json_t *object, const char *key);
 /* A whole number; 0 where there is none. */
@@ -33,15 +33,16 @@ const char *word_of(const json_t *object, const char *key);
  * wrong becomes one sentence, with the file and the place in it.
  *
  * A reader that has failed returns zeroes and empty arrays, so that its caller checks once, at the
- * end. jansson knows lines of syntax errors only, so a value is named by its place: "links[2].port".
+ * end. jansson knows lines of syntax errors only, so a value is named by its place:
+ * "links[2].port".
  * ---- */
 
 #define JSON_PLACE_MOST 256
 
 struct json_reader {
-    const char *path;              /* of the file, for sentences */
-    const char *remedy;            /* what to do, for sentences: "fit it again with `cctest fit`" */
-    char place[JSON_PLACE_MOST];   /* of the object that is read: "", "links[2]." */
+    const char *path;            /* of the file, for sentences */
+    const char *remedy;          /* what to do, for sentences: "fit it again with `cctest fit`" */
+    char place[JSON_PLACE_MOST]; /* of the object that is read: "", "links[2]." */
     enum status status;
 };
 
@@ -74,12 +75,12 @@ const json_t *json_reader_array(struct json_reader *reader, const json_t *object
 /* An object; NULL after a failure. */
 const json_t *json_reader_object(struct json_reader *reader, const json_t *object, const char *key);
 
-/* `count` zeroed elements of `size` bytes from the arena; NULL after a failure, which lack of memory
- * is, too. */
+/* `count` zeroed elements of `size` bytes from the arena; NULL after a failure, which lack of
+ * memory is, too. */
 void *json_reader_take(struct json_reader *reader, struct arena *arena, size_t count, size_t size);
 
-/* Entry `index` of the array at `key`, an object, is read next, until json_reader_leave() with the number
- * that this returns. */
+/* Entry `index` of the array at `key`, an object, is read next, until json_reader_leave() with the
+ * number that this returns. */
 size_t json_reader_enter(struct json_reader *reader, const char *key, size_t index);
 /* The same of the object at `key`. */
 size_t json_reader_enter_object(struct json_reader *reader, const char *key);
@@ -91,8 +92,8 @@ void json_reader_leave(struct json_reader *reader, size_t before);
  * characters become blanks. */
 void markup_put(FILE *out, const char *text);
 
-/* ---- queue.c: text for a reader that may pause, or go: a terminal, a pipe, a FIFO; and a file that is
- * replaced, which takes seconds where the file system is busy. A thread writes it.
+/* ---- queue.c: text for a reader that may pause, or go: a terminal, a pipe, a FIFO; and a file
+ * that is replaced, which takes seconds where the file system is busy. A thread writes it.
  * ---- */
 
 struct output_queue;
@@ -104,15 +105,16 @@ void output_queue_destroy(struct output_queue *queue);
 /* Where the text goes, before the first. The queue owns the descriptor, unless it is a standard
  * one. */
 void output_queue_open(struct output_queue *queue, int fd);
-/* Instead: each text replaces the file at this path, which must stay, as output_put() does. Of several
- * texts that wait only the last one is written. */
+/* Instead: each text replaces the file at this path, which must stay, as output_put() does. Of
+ * several texts that wait only the last one is written. */
 void output_queue_open_file(struct output_queue *queue, const char *path);
 int output_queue_fd(const struct output_queue *queue);
 /* After output_queue_drain(). Returns an errno, or 0: a file server may refuse the data as late as
  * that. */
 int output_queue_close(struct output_queue *queue);
 
-/* Queues text. Where no thread can be started, writes it. False with errno: the queue has failed. */
+/* Queues text. Where no thread can be started, writes it. False with errno: the queue has
+ * failed. */
 bool output_queue_put(struct output_queue *queue, const char *bytes, size_t length);
 /* A buffered stream of which fflush() puts the text into the queue. */
 FILE *output_queue_stream(struct output_queue *queue);

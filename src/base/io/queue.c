@@ -1,6 +1,6 @@
 /*
- * queue.c - text for readers that may pause, or go: terminals, pipes, FIFOs; and whole files on file
- * systems that may take seconds to replace one.
+ * queue.c - text for readers that may pause, or go: terminals, pipes, FIFOs; and whole files on
+ * file systems that may take seconds to replace one.
  *
  * A thread takes the text from the queue and writes it. While the reader keeps up, a call returns
  * when its text is written. So lines of the table keep their order with sentences on standard
@@ -219,8 +219,8 @@ static void queue_add(struct output_queue *queue, struct queued_text *text)
     }
 }
 
-/* Called with the lock held, which it gives up while it writes: the caller writes, since there is no
- * thread. */
+/* Called with the lock held, which it gives up while it writes: the caller writes, since there is
+ * no thread. */
 static void queue_write(struct output_queue *queue, struct queued_text *text)
 {
     while (text->written < text->length && !queue->error) {

@@ -79,7 +79,7 @@ bool aead_decrypt(struct aead_key *key, unsigned char *message, size_t size)
 
 enum { CONNECTING, ACCEPTING };
 
-/* What is expected next from the peer. */
+/* The part that is expected next from the peer. */
 enum handshake_stage {
     STAGE_PREFIX,
     STAGE_NONCE,
@@ -157,7 +157,7 @@ static size_t hello_size(const struct claim *claim)
     return claim->bytes[1] + 256u * claim->bytes[2];
 }
 
-/* What is derived from the secret, for each role. */
+/* The values that are derived from the secret, for each role. */
 enum key_use { USE_HELLO, USE_PROOF, USE_KEY };
 
 /* Derives a key or a proof from the secret, the purpose, and all bytes that both ends have sent
@@ -316,7 +316,7 @@ static bool flush(struct handshake *handshake)
         } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
             return false;
         } else if (errno != EINTR) {
-            /* What the peer said before it closed may still explain why. */
+            /* Bytes that the peer sent before it closed may still explain why. */
             handshake->out_sent = handshake->out_size;
             if (handshake->stage == STAGE_OVER)
                 refuse(handshake, has_closed);

@@ -97,13 +97,13 @@ const char *routes_text(const struct address *routes, const char *const *outcome
 #define AEAD_KEY_BYTES 32
 #define AEAD_TAG_BYTES 16 /* behind an encrypted message */
 
-/* Of one direction. */
+/* The key of one direction. */
 struct aead_key {
     unsigned char key[AEAD_KEY_BYTES];
     uint64_t count; /* messages so far */
 };
 
-/* Of one end. */
+/* The keys of one end. */
 struct aead_keys {
     struct aead_key out, in;
 };
@@ -248,7 +248,7 @@ struct connector {
  * same in all calls. */
 void connector_begin(struct connector *call, const struct address *routes, const char **outcomes,
                      int count, double seconds, double now);
-/* What poll() is to wait for; fd -1: nothing. */
+/* The socket and events that poll() is to wait for; fd -1: nothing. */
 struct pollfd connector_watch(const struct connector *call);
 /* After poll(); returns the new state. */
 enum connector_state connector_step(struct connector *call, short events, double now);

@@ -47,7 +47,7 @@ size_t bins_size(const struct bins *bins, int bin);
 
 #define MEDIAN_LEVEL         0.95
 #define MEDIAN_SAMPLES_LEAST 6 /* fewer samples have no interval of that level: 1 - 2/2^5 < 0.95 */
-#define MEDIAN_MARGIN        0.02 /* of the median, to each side: so well `-n auto` wants it known */
+#define MEDIAN_MARGIN        0.02 /* of the median, to each side: what `-n auto` asks for */
 
 struct median_interval {
     double median;    /* the p50, in microseconds */
@@ -55,7 +55,7 @@ struct median_interval {
     double coverage;  /* the probability above; 0: too few samples, and no interval */
 };
 
-/* Of `count` ascending samples in nanoseconds. */
+/* The interval of `count` ascending samples in nanoseconds. */
 struct median_interval median_interval_of(const uint64_t *sorted, size_t count);
 
 /* The farther end from the median, as a share of the median. The interval is there. */
@@ -84,7 +84,7 @@ struct modes {
     double share[2];  /* of the samples, on either side of the valley; together 1 */
 };
 
-/* Of `count` ascending samples in nanoseconds. */
+/* The modes of `count` ascending samples in nanoseconds. */
 struct modes modes_of(const uint64_t *sorted, size_t count);
 
 /* ---- The statistics of an acceptance run: what is the middle of a fleet, how far do healthy
@@ -93,7 +93,7 @@ struct modes modes_of(const uint64_t *sorted, size_t count);
  * All of them stand up to faulty hosts among the values: up to half of the values may be anything.
  * ---- */
 
-/* With fewer there is no middle that hosts can be held against. */
+/* With fewer hosts there is no middle that they can be compared with. */
 #define HOSTS_COMPARED 4
 
 /* The middle of a set of values, and their spread: an estimate of the standard deviation. */
@@ -154,8 +154,8 @@ struct statistics {
 /* Ascending. Calls tick_on() now and then. */
 void times_sort(uint64_t *times, size_t count, const struct tick *tick);
 
-/* Of `count` samples in nanoseconds; sorts them. Percentiles by nearest rank (the smallest sample
- * that at least p percent do not exceed). All but p99 are 0 when count is 0. */
+/* Statistics of `count` samples in nanoseconds; sorts them. Percentiles by nearest rank (the
+ * smallest sample that at least p percent do not exceed). All but p99 are 0 when count is 0. */
 struct statistics statistics_of(uint64_t *samples, size_t count, const struct tick *tick);
 
 /* GB/s = 1e9 bytes a second; 0 when the time is 0. */
@@ -186,7 +186,8 @@ struct trend {
     double z;
 };
 
-/* Of `count` samples in order of time. Sorts those of each block, and so loses the order. */
+/* The trend of `count` samples in order of time. Sorts those of each block, and so loses the
+ * order. */
 struct trend trend_of(uint64_t *samples, size_t count, const struct tick *tick);
 
 #endif

@@ -18,11 +18,12 @@
 /* Has any collective an algorithm of this name or alias? */
 bool is_algorithm(const char *name);
 
-/* Fails: none of the collectives of `served`, ended by NULL, has such an algorithm. Names the nearest. */
+/* Fails: none of the collectives of `served`, ended by NULL, has such an algorithm. Names the
+ * nearest. */
 enum status unknown_algorithm(const char *subject, const struct collective *const *served);
 
-/* Reads an algorithm with its options, such as "bruck:radix=4", of a collective. STATUS_USAGE with the
- * reason. */
+/* Reads an algorithm with its options, such as "bruck:radix=4", of a collective. STATUS_USAGE with
+ * the reason. */
 enum status choice_parse(const struct collective *collective, const char *text,
                          struct choice *choice);
 /* The same where the algorithm is known: reads the options of `item`. */
@@ -39,8 +40,9 @@ json_t *choice_json(const struct choice *choice);
 /* ---- The schedules of all ranks for one collective, as a file has them.
  *
  * An element of a file is a *part*: the files of cctest and of MSCCL cut a vector, or each block,
- * into `count` parts, and a run cuts its own in the same way by the slice rule (collective/schedule/schedule.h). So a
- * schedule that was written for 4 elements serves every size.
+ * into `count` parts, and a run cuts its own in the same way by the slice rule
+ * (collective/schedule/schedule.h). So a schedule that was written for 4 elements serves every
+ * size.
  * ---- */
 
 /* Limits of a file. What is larger would not be proven in seconds. All count over all ranks. */
@@ -51,7 +53,7 @@ json_t *choice_json(const struct choice *choice);
 #define FILE_CHANNELS_MOST   (1 << 22) /* pairs of ranks, times lanes */
 #define FILE_RANKS_MOST      2048
 
-/* What one rank does. Offsets and lengths are in parts. */
+/* The operations of one rank. Offsets and lengths are in parts. */
 struct file_rank {
     struct operation *operations; /* in program order, without waits */
     size_t count;
@@ -61,7 +63,7 @@ struct file_rank {
     size_t scratch; /* parts */
 };
 
-/* What was proven, with buffers that share memory or not. */
+/* A proof for a plan, with buffers that share memory or not. */
 struct file_proof {
     struct schedule **schedules; /* of parts, one for each rank */
     /* For each rank a number for each part of each operation, as verify_origins() has them. */
@@ -93,7 +95,8 @@ void schedule_totals(const struct schedule *schedule, size_t *messages, size_t *
 /* One rank's schedule, an entry of "schedules" of a plan. */
 json_t *plan_json(const struct schedule *schedule);
 
-/* The fields of a plan, whose "schedules" are still empty. `datatype`: its name; `element`: its bytes. */
+/* The fields of a plan, whose "schedules" are still empty. `datatype`: its name; `element`: its
+ * bytes. */
 json_t *plan_head_json(const struct choice *choice, const struct problem *problem,
                        const char *datatype, size_t element, int channels);
 
@@ -106,7 +109,8 @@ json_t *plan_head_json(const struct choice *choice, const struct problem *proble
 struct choice file_plan_choice(struct file_plan *plan);
 
 /* Why the plan, which is proven, cannot serve a problem by so many channels: a sentence in `why`;
- * NULL: it can. The sentence is static or written into `why`. The ranks and the root are those of the plan. */
+ * NULL: it can. The sentence is static or written into `why`. The ranks and the root are those of
+ * the plan. */
 #define FILE_WHY_MOST 300
 const char *file_plan_refuses(const struct file_plan *plan, const struct problem *problem,
                               int channels, char why[FILE_WHY_MOST]);
@@ -117,7 +121,7 @@ const char *file_plan_refuses(const struct file_plan *plan, const struct problem
  * C. Siebert, A. Lumsdaine, "Group Operation Assembly Language", 2009.
  * ---- */
 
-/* What is before the ranks. */
+/* The text before the ranks. */
 void goal_begin(FILE *out, const char *title, int ranks);
 
 /* One rank. `element`: bytes of an element. `calc`: nanoseconds a byte of a local operation, and of
@@ -130,9 +134,9 @@ enum status goal_rank(FILE *out, const struct schedule *schedule, size_t element
  * github.com/microsoft/msccl.
  * ---- */
 
-/* The schedules of all ranks. `name`: of the algorithm, without markup. STATUS_USAGE, with the reason,
- * for what MSCCL cannot say: a collective that it does not know, a message of several spans, lengths
- * that are no whole chunks within its limits. */
+/* The schedules of all ranks. `name`: of the algorithm, without markup. STATUS_USAGE, with the
+ * reason, for what MSCCL cannot say: a collective that it does not know, a message of several
+ * spans, lengths that are no whole chunks within its limits. */
 enum status msccl_write(FILE *out, const char *name, const struct schedule *const *schedules);
 
 /* ---- Proves the schedules of a file before anything runs them. ---- */

@@ -2,10 +2,10 @@
  * goal.c - schedules in GOAL, the text format of the simulator LogGOPSim.
  *
  * Each operation has a label, l and its index. What a message is combined with is a `calc` of its
- * own, c and the index, and so is a fence, f and the epoch. An operation requires those that it waits
- * for, and the fence of its epoch. A message starts after the one before it on its lane (irequires);
- * its tag is its number on the lane times the lanes, plus the lane, so that no two messages of a pair
- * have the same.
+ * own, c and the index, and so is a fence, f and the epoch. An operation requires those that it
+ * waits for, and the fence of its epoch. A message starts after the one before it on its lane
+ * (irequires); its tag is its number on the lane times the lanes, plus the lane, so that no two
+ * messages of a pair have the same.
  */
 #include "collective/formats/formats.h"
 
@@ -48,7 +48,7 @@ static bool combines_message(const struct operation *operation)
     return operation->kind == OPERATION_RECV_REDUCE;
 }
 
-/* What is complete when the operation is. */
+/* The label that is complete when the operation is. */
 static void put_label(const struct goal_rank *g, size_t index)
 {
     fprintf(g->out, "%c%zu", combines_message(&g->schedule->operations[index]) ? 'c' : 'l', index);

@@ -29,11 +29,11 @@ enum status msccl_plan_read(const char *path, const char *text, size_t size, str
 
 /* ---- Writes the operations of a schedule once more, through a builder. ---- */
 
-/* What an operation is told by in a mapping. */
+/* The operand of an operation that a mapping is asked for. */
 enum operand { OPERAND_TO, OPERAND_FROM, OPERAND_WITH, OPERANDS };
 
-/* Where a message of operation `index` lies in the builder's buffers. The spans need not outlive the
- * next message of the same operand. */
+/* Where a message of operation `index` lies in the builder's buffers. The spans need to last only
+ * until the next message of the same operand. */
 typedef struct message replay_map(void *context, size_t index, enum operand operand,
                                   struct message message);
 

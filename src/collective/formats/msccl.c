@@ -1,10 +1,10 @@
 /*
  * msccl.c - schedules in the XML of MSCCL, which runs them inside GPUs.
  *
- * A chunk is the greatest common divisor of all offsets and lengths. The messages to a peer on a lane
- * are a thread block, those from a peer on a lane another one, and all local operations a last one: a
- * thread block runs its steps one after the other, and so no message waits for one of another peer.
- * A step that waits for several has a `nop` for each but the last.
+ * A chunk is the greatest common divisor of all offsets and lengths. The messages to a peer on a
+ * lane are a thread block, those from a peer on a lane another one, and all local operations a last
+ * one: a thread block runs its steps one after the other, and so no message waits for one of
+ * another peer. A step that waits for several has a `nop` for each but the last.
  */
 #include "collective/formats/formats.h"
 
@@ -166,7 +166,8 @@ static void find_dependencies(const struct msccl_writer *w, size_t index, int ow
     }
 }
 
-/* The step of an operation, and nops for what it waits for beside the last. NULL: too many steps. */
+/* The step of an operation, and nops for what it waits for beside the last. NULL: too many
+ * steps. */
 static struct xml_step *step_wait(struct msccl_writer *w, size_t index, int own, const char *type)
 {
     int last[BLOCKS_LIMIT], left = 0;

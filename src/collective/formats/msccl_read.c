@@ -1,11 +1,11 @@
 /*
  * msccl_read.c - reads the schedule of an algorithm from the XML of MSCCL.
  *
- * There a GPU has thread blocks, each with a list of steps on chunks of three buffers. The steps of a
- * thread block run in their order, and a step may wait for one of another thread block (depid, deps).
- * Here a rank has one list of operations, in an order that keeps both; the builder finds from their
- * buffers which of them may run at the same time. A thread block's connections are the lane of its
- * channel to its peers. A chunk is a part.
+ * There a GPU has thread blocks, each with a list of steps on chunks of three buffers. The steps of
+ * a thread block run in their order, and a step may wait for one of another thread block (depid,
+ * deps). Here a rank has one list of operations, in an order that keeps both; the builder finds
+ * from their buffers which of them may run at the same time. A thread block's connections are the
+ * lane of its channel to its peers. A chunk is a part.
  */
 #include "collective/formats/internal.h"
 
@@ -98,8 +98,9 @@ static int msccl_children(const struct xml_element *element, const char *name)
 /*
  * Steps that touch the same chunk although nothing orders them.
  *
- * MSCCL runs the thread blocks of a GPU side by side, and may run such steps in either order. Here they
- * run in the order of the levels, since the conflict rule orders all that touch the same memory.
+ * MSCCL runs the thread blocks of a GPU side by side, and may run such steps in either order. Here
+ * they run in the order of the levels, since the conflict rule orders all that touch the same
+ * memory.
  *
  * Each step has a vector clock: of each thread block, how many steps have ended before it begins.
  */
@@ -119,7 +120,8 @@ struct msccl_order {
     struct chunk_use **readers[BUFFERS]; /* of each chunk, since it was written */
 };
 
-/* The facts of the GPU that is being read. NULL with status STATUS_OK: it has too many steps to be looked at. */
+/* The facts of the GPU that is being read. NULL with status STATUS_OK: it has too many steps to be
+ * looked at. */
 static enum status msccl_order_open(struct msccl_reading *reading, struct msccl_order **order)
 {
     size_t steps = (size_t)reading->step_count, blocks = (size_t)reading->block_count;
@@ -231,9 +233,9 @@ static void msccl_order_touch(struct msccl_order *order, int index, const struct
 /*
  * The steps of a GPU, and the operations that they are.
  *
- * A step comes after the one before it in its thread block, and after the one that it waits for. Its
- * level is how many operations come before it that way. Operations are written by levels, so that a
- * level is a round.
+ * A step comes after the one before it in its thread block, and after the one that it waits for.
+ * Its level is how many operations come before it that way. Operations are written by levels, so
+ * that a level is a round.
  */
 static const struct step_type step_types[] = {
     {"s", .sends = true},

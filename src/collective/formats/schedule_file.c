@@ -80,7 +80,8 @@ static enum status rank_build(const struct file_plan *plan, const struct problem
     return status;
 }
 
-/* A target that overlaps itself or an input, which the conflict rule finds before the verifier does. */
+/* A target that overlaps itself or an input, which the conflict rule finds before the verifier
+ * does. */
 static enum status refuse_overlap(const struct file_plan *plan, const struct failure *found)
 {
     bool memory = strncmp(found->text, "out of memory", strlen("out of memory")) == 0;
@@ -89,7 +90,8 @@ static enum status refuse_overlap(const struct file_plan *plan, const struct fai
                          plan->problem.collective->name, found->text);
 }
 
-/* A malformed operation is no failure of this program, as it would be in an algorithm of its own. */
+/* A malformed operation is no failure of this program, as it would be in an algorithm of its
+ * own. */
 static enum status rank_try(const struct file_plan *plan, const struct problem *problem, int rank,
                             struct schedule **schedule)
 {
@@ -234,7 +236,7 @@ struct schedule_file {
     size_t count;
 };
 
-/* Of the text of a file, for the document and the operations. */
+/* Bytes for the document and the operations, for each byte of a file's text. */
 #define MEMORY_FACTOR 12
 
 static enum status file_parse(struct schedule_file *file, const char *text)

@@ -160,8 +160,8 @@ struct verification {
 void verify(const struct schedule *const *schedules, int ranks, bool idempotent,
             struct verification *verification);
 
-/* The same, and where the elements of operations come from: origins[r] has a number for each element
- * of each operation of rank r, one operation after the other. It is a source element that
+/* The same, and where the elements of operations come from: origins[r] has a number for each
+ * element of each operation of rank r, one operation after the other. It is a source element that
  * contributes to what the operation moves: source elements are counted from 0 over all ranks. The
  * arrays are the caller's. */
 void verify_origins(const struct schedule *const *schedules, int ranks, bool idempotent,

@@ -352,12 +352,11 @@ void call_part(struct builder *b, const struct call *call, const char *option,
 {
     int index = option_index(call->choice->algorithm, option), size = part->group->size;
     struct choice choice = part_choice(&call->choice->parts[index], collective);
-    struct problem problem = {
-        .collective = collective_of(collective),
-        .ranks = size,
-        .root = part->root,
-        .count = 1,
-        .ring_place = call->problem->ring_place};
+    struct problem problem = {.collective = collective_of(collective),
+                              .ranks = size,
+                              .root = part->root,
+                              .count = 1,
+                              .ring_place = call->problem->ring_place};
     struct call inner = {
         .problem = &problem,
         .group = part->group,

@@ -2,8 +2,8 @@
  * schedule.h - one rank's program for one collective.
  *
  * A schedule is a list of operations on spans of three buffers. It means the same as running the
- * list from top to bottom. Its concurrency is inferred: the builder (schedule.h) finds exactly which
- * operations conflict, and records the conflicts as waits. Interpreters (the executor, the
+ * list from top to bottom. Its concurrency is inferred: the builder (schedule.h) finds exactly
+ * which operations conflict, and records the conflicts as waits. Interpreters (the executor, the
  * verifier, the shaker, the printer) read schedules and never change them.
  *
  * All offsets and lengths are in elements, so a schedule serves every datatype.
@@ -89,9 +89,9 @@ struct schedule {
     size_t count;
     const struct epoch *epochs;
     size_t epoch_count;
-    int lanes;    /* lanes that any rank's schedule of this problem may use: 0 .. lanes - 1 */
-    int channels; /* slices of every block, each with operations and lanes of its own */
-    int steps;    /* rounds: the number of step labels on this rank */
+    int lanes;        /* lanes that any rank's schedule of this problem may use: 0 .. lanes - 1 */
+    int channels;     /* slices of every block, each with operations and lanes of its own */
+    int steps;        /* rounds: the number of step labels on this rank */
     const int *lines; /* of the file that the operations stand in; NULL: they have none */
     struct arena *memory; /* owns everything above */
 };
@@ -121,16 +121,16 @@ struct peer_use {
  * `shortest` and `lanes` count even if `times` is 0. */
 void schedule_add_peers(const struct schedule *schedule, uint64_t times, struct peer_use *use);
 
-extern const char *const operation_names[]; /* "recv_reduce", by kind; ended by NULL */
-bool operation_travels(enum operation_kind kind);     /* send, recv or recv_reduce */
+extern const char *const operation_names[];       /* "recv_reduce", by kind; ended by NULL */
+bool operation_travels(enum operation_kind kind); /* send, recv or recv_reduce */
 
 void schedule_free(struct schedule *schedule); /* NULL is allowed */
 
 /* ---- Writes the schedule of one rank: groups of ranks, and the operations.
  *
  * An algorithm writes for a group (an ordered list of ranks, one of which is this rank) and
- * addresses data through views (schedule.h). It writes a sequential program; the builder finds what may
- * run concurrently. Operations of no elements vanish, on both sides alike.
+ * addresses data through views (schedule.h). It writes a sequential program; the builder finds what
+ * may run concurrently. Operations of no elements vanish, on both sides alike.
  *
  * Nothing here returns an error. A builder that runs out of memory, or is given an impossible
  * operation (operands of different lengths, a peer outside the group, an element outside its
@@ -260,7 +260,7 @@ struct slice {
  * have one more, and the last slice also has the elements after the last whole unit. So no slice is
  * longer than another by more than CHANNEL_UNIT. A shorter block is cut by the slice rule. */
 struct slice channel_slice(size_t length, int channel, int channels);
-/* That slice of every block. */
+/* The same slice of every block. */
 struct view view_channel(struct builder *builder, const struct view *view, int channel,
                          int channels);
 /* New scratch memory with blocks as long as the blocks of `like`. */
@@ -282,7 +282,7 @@ int *index_array(struct builder *builder, int count);
  * user's choice of one becomes a schedule.
  * ---- */
 
-/* What an algorithm is asked to write. Blocks of the views, by collective (p = group size):
+/* A call for an algorithm to write. Blocks of the views, by collective (p = group size):
  *   allreduce                  source 1, destination 1 (the whole vector)
  *   broadcast                  source 1 (empty unless root), destination 1
  *   reduce                     source 1, destination 1 (empty unless root)
@@ -304,7 +304,7 @@ struct call {
     bool in_place;
     const struct choice *choice;
     int channel, channels; /* the views are slice `channel` of `channels` of every block */
-    const int *order; /* of each group rank, its rank in the problem; NULL: the same */
+    const int *order;      /* of each group rank, its rank in the problem; NULL: the same */
 };
 
 /* The source, unchanged by writes to the destination: in place a copy in scratch, else call->source
@@ -333,12 +333,14 @@ struct algorithm_option {
 };
 
 /* An option that needs no code: with order=auto, and where problem->ring_place is known, the group
- * of the call has its ranks in the order of their places, and the views have their blocks likewise. */
+ * of the call has its ranks in the order of their places, and the views have their blocks
+ * likewise. */
 #define OPTION_ORDER                                                                               \
-    {.name = "order",                                                                              \
-     .help = "of the ranks on the ring: by number, or 'auto': near ones beside each other",        \
-     .kind = OPTION_WORD,                                                                          \
-     .words = order_words}
+    {                                                                                              \
+        .name = "order",                                                                           \
+        .help = "of the ranks on the ring: by number, or 'auto': near ones beside each other",     \
+        .kind = OPTION_WORD, .words = order_words                                                  \
+    }
 extern const char *const order_words[]; /* "natural", "auto" */
 
 #define ALGORITHM_OPTIONS_MOST 4
@@ -368,11 +370,12 @@ struct algorithm {
     /* sendrecv: the rank that `rank` sends to; -1: none. The pattern is the contract. */
     int (*partner)(const struct choice *choice, int rank, int ranks);
     bool round_trip; /* an iteration goes there and back: half of its time is reported */
-    /* All ranks do the same, with peers that are as far from them (predict/simulate/simulate.h), if all blocks
-     * have one length. tests/unit/predict/test_simulator.c shows it of few ranks. */
+    /* All ranks do the same, with peers that are as far from them (predict/simulate/simulate.h), if
+     * all blocks have one length. tests/unit/predict/test_simulator.c shows it of few ranks. */
     bool alike;
-    /* The library that runs it (run/reference/reference.h), of which there is no schedule to see: it is no
-     * part of other algorithms, and neither `auto` nor `all` takes it. NULL: it is cctest's own. */
+    /* The library that runs it (run/reference/reference.h), of which there is no schedule to see:
+     * it is no part of other algorithms, and neither `auto` nor `all` takes it. NULL: it is
+     * cctest's own. */
     const char *vendor;
 };
 
@@ -482,14 +485,14 @@ void message_locate(const struct schedule *schedule, struct message message, siz
 
 /* ---- Which algorithm was the fastest where it was measured, and which is to be taken elsewhere.
  *
- * A cell has the times of algorithms for one collective, number of ranks and size. Between cells times
- * are interpolated in logarithms: the cells with the next smaller and larger number of ranks, and in each
- * of these numbers the next smaller and larger size, count the more the nearer they are. Beyond the
- * outermost cells the nearest ones count alone. A power of two of ranks is held against powers of two, where
- * any were measured; another number that was not measured itself against the next powers of two and the next
- * others, half each where there are both. An algorithm's
- * merit is the weighted mean of the logarithm of its time over the cell's best. The bests are the same for
- * all algorithms, so the pick is the one whose interpolated time, in logarithms, is the least.
+ * A cell has the times of algorithms for one collective, number of ranks and size. Between cells
+ * times are interpolated in logarithms: the cells with the next smaller and larger number of ranks,
+ * and in each of these numbers the next smaller and larger size, count the more the nearer they
+ * are. Beyond the outermost cells the nearest ones count alone. A power of two of ranks is compared
+ * with powers of two, where any were measured; another number that was not measured itself with
+ * the next powers of two and the next others, half each where there are both. An algorithm's merit
+ * is the weighted mean of the logarithm of its time over the cell's best. The bests are the same
+ * for all algorithms, so the pick is the one whose interpolated time, in logarithms, is the least.
  *
  * Pure: no files, no clock.
  * ---- */
@@ -511,7 +514,7 @@ struct tuned_cell {
 #define TUNED_TEXT_MOST 80
 #define TUNED_MOST      128 /* algorithms of a cell */
 
-/* What was measured where. All texts and lists belong to the arena. */
+/* Measurements, and where they were made. All texts and lists belong to the arena. */
 struct tuned {
     struct arena *arena;
     const char *path;          /* of the file, for sentences */
@@ -536,8 +539,8 @@ struct tuned_pick {
     char why[TUNED_WHY_MOST]; /* "the fastest of 24 on 4 ranks in tuned.json" */
 };
 
-/* The algorithm of the best merit for a problem of `bytes` bytes (the size that tables print) that does
- * not refuse it. False: nothing was measured of the collective, or all refuse. */
+/* The algorithm of the best merit for a problem of `bytes` bytes (the size that tables print) that
+ * does not refuse it. False: nothing was measured of the collective, or all refuse. */
 bool tuned_choose(const struct tuned *tuned, const struct problem *problem, size_t bytes,
                   struct tuned_pick *pick);
 

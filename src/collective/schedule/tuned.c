@@ -1,5 +1,6 @@
 /*
- * tuned.c - which algorithm was the fastest where it was measured, and which is to be taken elsewhere.
+ * tuned.c - which algorithm was the fastest where it was measured, and which is to be taken
+ * elsewhere.
  */
 #include "collective/schedule/schedule.h"
 
@@ -14,8 +15,9 @@
 #define CORNERS    (2 * RANKS_NEAR)
 /* Algorithms that are compared, at most. Cells that are near have nearly the same. */
 #define MERITS_MOST (4 * TUNED_MOST)
-/* An algorithm that a cell lacks is taken for so many times as slow as its best. Most were left out since their
- * trend or a model puts them further behind than this; others refused, or were wrong. */
+/* An algorithm that a cell lacks is taken for so many times as slow as its best. Most were left out
+ * since their trend or a model puts them further behind than this; others refused, or were
+ * wrong. */
 #define LACKING 3.0
 
 void tuned_free(struct tuned *tuned)
@@ -48,7 +50,7 @@ struct corner {
     double weight;
 };
 
-/* Of two neighbours below and above `at`, the share of the one above. */
+/* The share of the neighbour above `at`; the other one is below. */
 static double share_above(double below, double at, double above)
 {
     double span = log2(above + 1) - log2(below + 1);
@@ -66,9 +68,9 @@ struct near_ranks {
     double weight;
 };
 
-/* The numbers of ranks next to `ranks` of which something was measured, and which are powers of two or are
- * not: the largest that is not above, and the smallest that is not below. Where there is none on one side, both
- * are the other. False: there is none at all. */
+/* The numbers of ranks next to `ranks` of which something was measured, and which are powers of two
+ * or are not: the largest that is not above, and the smallest that is not below. Where there is
+ * none on one side, both are the other. False: there is none at all. */
 static bool ranks_next(const struct tuned *tuned, const struct collective *collective, int ranks,
                        bool powers, int around[2])
 {
@@ -98,10 +100,11 @@ static int near_add(struct near_ranks *near, int ranks, const int around[2], dou
     return around[0] == around[1] ? 1 : 2;
 }
 
-/* Many algorithms fold ranks that are too many for a power of two, which costs them much; so a power of two
- * is held against powers of two. Whether any other number is nearer to them or to its own kind depends on the
- * algorithm and the machine, so what is next to it of both kinds counts, half each; not if it was measured
- * itself. Returns how many; 0: the collective was not measured. */
+/* Many algorithms fold ranks that are too many for a power of two, which costs them much; so a
+ * power of two is compared with powers of two. Whether any other number is nearer to them or to its
+ * own kind depends on the algorithm and the machine, so what is next to it of both kinds counts,
+ * half each; not if it was measured itself. Returns how many; 0: the collective was not
+ * measured. */
 static int ranks_near(const struct tuned *tuned, const struct collective *collective, int ranks,
                       struct near_ranks near[RANKS_NEAR])
 {
@@ -163,7 +166,8 @@ static const struct tuned_algorithm *algorithm_in(const struct tuned_cell *cell,
     return NULL;
 }
 
-/* The weighted mean of the logarithm of its time over the best of each cell: the smaller the better. */
+/* The weighted mean of the logarithm of its time over the best of each cell: the smaller the
+ * better. */
 static double merit_of(const struct corner *corners, int count, const char *text)
 {
     double sum = 0;
@@ -209,7 +213,8 @@ static int merits_find(const struct corner *corners, int count, struct merit mer
     return found;
 }
 
-/* "the fastest on 4 ranks in tuned.json", "no. 2 between 4 and 8 ranks in tuned.json: ring refuses". */
+/* "the fastest on 4 ranks in tuned.json", "no. 2 between 4 and 8 ranks in tuned.json: ring
+ * refuses". */
 static void why_write(const struct tuned *tuned, const struct problem *problem,
                       const struct merit *merits, int place, char to[TUNED_WHY_MOST])
 {

@@ -46,7 +46,7 @@ bool order_decode(const void *data, size_t size, struct order *order);
 void cancel_encode(int agent, uint32_t number, struct bytes *bytes);
 bool cancel_decode(const void *data, size_t size, uint32_t *number);
 
-/* Of both: whom it is for; -1: invalid. */
+/* The agent that an ORDER or a CANCEL is for; -1: invalid. */
 int message_agent(const void *data, size_t size);
 
 /* How a worker ended. */
@@ -92,11 +92,11 @@ struct host_gaps {
 /* How an agent hears rank 0. All zero: it has heard no word. Times by clock_seconds();
  * `stopped_us`: microseconds that the agent did not run so far, by its watch. */
 struct hearing {
-    double word_at;         /* when the last word came; 0: none */
-    double idle_at;         /* when the agent last looked, and found no word */
-    uint64_t word_stopped_us; /* stopped_us when the last word came */
-    double silence;         /* seconds that have ended, and are not counted yet */
-    double silence_ended;   /* the last of them */
+    double word_at;            /* when the last word came; 0: none */
+    double idle_at;            /* when the agent last looked, and found no word */
+    uint64_t word_stopped_us;  /* stopped_us when the last word came */
+    double silence;            /* seconds that have ended, and are not counted yet */
+    double silence_ended;      /* the last of them */
     uint64_t began_stopped_us; /* stopped_us before the first of them */
 };
 
@@ -124,13 +124,13 @@ bool gaps_decode(const void *data, size_t size, struct host_gaps *gaps);
  * the end of its time the agent ends it, first with SIGTERM, so that it can say what it waits for.
  * ---- */
 
-/* What a worker does, in its own process: runs `command` as the rank that `membership` names, and
- * writes what its agent is to bring to rank 0 of the fleet to the descriptor `result`, a pipe; of
- * an ordinary job only rank 0 has any. `argument` is the agent's. Returns the exit status. */
+/* A worker's main function, in its own process: runs `command` as the rank that `membership` names,
+ * and writes what its agent is to bring to rank 0 of the fleet to the descriptor `result`, a pipe;
+ * of an ordinary job only rank 0 has any. `argument` is the agent's. Returns the exit status. */
 typedef enum status worker_main(const struct membership *membership, const char *command,
                                 int result, void *argument);
 
-/* What all agents are given. */
+/* The configuration that all agents are given. */
 struct agent_config {
     const char *options; /* canonical text of everything that all agents must agree on */
     const struct bootstrap_options *bootstrap;
@@ -193,7 +193,7 @@ void worker_abandon(struct worker *worker);
 
 struct agent;
 
-/* What rank 0 and the other agents do differently. */
+/* The operations that differ between rank 0 and the other agents. */
 struct agent_ops {
     /* The argument of these is the agent. */
     rank_acceptor_admit *admit;
@@ -219,17 +219,17 @@ struct agent {
     _Atomic uint64_t rejected;
     struct child_links below;
     struct worker worker;
-    int signals;      /* a signalfd */
-    int signal;       /* that came, and ends the run; 0: none */
-    double silence;   /* seconds without a word after which an agent counts as lost */
-    double heartbeat; /* seconds between two of its own words */
+    int signals;            /* a signalfd */
+    int signal;             /* that came, and ends the run; 0: none */
+    double silence;         /* seconds without a word after which an agent counts as lost */
+    double heartbeat;       /* seconds between two of its own words */
     struct run_watch watch; /* notes from the start of the run on when the process does not run */
     double now;   /* seconds at this turn; stands still while the process gets no core, so that */
     double stood; /* others are not taken for silent then: so many seconds in all */
 };
 
 /* Opens an agent in place. Rank 0 listens where its membership says. On success the caller calls
- * agent_close(). All pointers outlive it. */
+ * agent_close(). All pointers must stay until then. */
 enum status agent_open(struct agent *agent, const struct agent_ops *ops,
                        const struct membership *membership, const struct agent_config *config);
 /* Kills the worker, and closes all. */
@@ -289,7 +289,7 @@ struct roster {
 
 /* With rank 0 present. */
 void roster_open(struct roster *roster, int ranks, const struct join_request *root,
-                        const struct address_list *work);
+                 const struct address_list *work);
 void roster_close(struct roster *roster);
 
 /* May the process with this request join? If not: a sentence, and the status. */
@@ -311,7 +311,7 @@ void roster_lose(struct roster *roster, int rank, const char *why, const char *s
 void roster_complete(struct roster *roster, const char *why);
 
 /* ---- Rank 0's view of a fleet: hosts with their agents, on which it runs small jobs side by side,
- * and which it outlives.
+ * and whose loss it survives.
  *
  * A job is a command, and the agents whose workers are its ranks. A worker that dies, hangs or is
  * stopped costs its own job and nothing else. An agent that dies or falls silent takes its host
@@ -331,8 +331,9 @@ const struct roster *coordinator_roster(const struct coordinator *coordinator);
 
 struct fleet_job {
     const char *command; /* for worker_main, at most COMMAND_MOST - 1 bytes */
-    const int *
-        agents; /* of rank 0, 1, ...; none is in two jobs of a run. A job with one that is lost ends at once */
+    /* Agents of rank 0, 1, ...: none is in two jobs of a run. A job with one that is lost ends at
+     * once. */
+    const int *agents;
     int ranks;
 };
 
@@ -373,8 +374,8 @@ const struct transport_choice *nic_port_choice(const struct transport_choice *ch
 /* The ports that are active on more than half of the hosts whose inventory is known (NULL: of
  * none), and that a job with these transports may use: verbs is among them, and nic= names them if
  * it is given. The names are the inventories' own: "mlx5_2". Returns how many. */
-int nic_ports_find(const struct transport_choice *choices, const struct inventory *inventories, int hosts,
-                   const char *ports[RAILS_MOST]);
+int nic_ports_find(const struct transport_choice *choices, const struct inventory *inventories,
+                   int hosts, const char *ports[RAILS_MOST]);
 
 /* Is the port active on this host, as far as is known? */
 bool nic_port_is_at(const char *port, const struct inventory *inventories, int host);

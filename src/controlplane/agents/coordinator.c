@@ -109,10 +109,10 @@ static void pulse_free(struct pulse *pulse)
  * Rank 0's view of a fleet.
  */
 #define LOOK_SECONDS    0.25
-#define STOP_SHARE      0.8 /* of their patience: agents count it from the last word of rank 0 */
+#define STOP_SHARE      0.8    /* of their patience: agents count it from the last word of rank 0 */
 #define PULSE_LEAST     0.05   /* seconds between two heartbeats, and */
 #define PULSE_EACH      0.5e-3 /* of each host: 2,000 a second at most, rarer beyond 100 hosts */
-#define REPORT_SECONDS  8.0 /* after a worker's time, until its agent's report must be here */
+#define REPORT_SECONDS  8.0    /* after a worker's time, until its agent's report must be here */
 #define PARTING_SECONDS 2.0
 
 /* The place of an agent's worker in the run. */

@@ -17,7 +17,7 @@
 
 #define JOB_RANKS_MOST 65536
 
-/* What local ranks are. */
+/* The kind of local ranks. */
 enum ranks_as {
     RANKS_AUTO, /* not chosen yet */
     RANKS_PROCESSES,
@@ -77,8 +77,8 @@ bool launcher_makes_terminal(void);
  * rank. */
 const char *launcher_incomplete(int world, char *text, size_t size);
 
-/* The first host of a Slurm node list (base/host_list.h): "node[07-09,12],other" -> "node07". False,
- * and "": `list` is no node list. */
+/* The first host of a Slurm node list (base/host_list.h): "node[07-09,12],other" -> "node07".
+ * False, and "": `list` is no node list. */
 bool nodelist_first(const char *list, char *host, size_t size);
 
 /* ---- The interface of process managers, which carry a text from rank 0 to the
@@ -153,7 +153,7 @@ int local_ranks(const struct bootstrap_options *options);
 enum status bootstrap_run_local(const struct bootstrap_options *options, rank_main *main,
                                 void *argument);
 
-/* ---- PMIx, whose library is loaded at run time, so that the binary starts on hosts without. ---- */
+/* ---- PMIx. Its library is loaded at run time: the binary starts on hosts without it. ---- */
 
 /* Does the environment name a PMIx server, if only in part? Loads nothing. */
 bool pmix_offered(void);

@@ -127,7 +127,7 @@ static const struct {
      {"SLURM_STEP_ID"}},
     /* Other launchers that speak PMI; srun --mpi=pmi2 does too. */
     {{.name = "mpiexec", .rank = "PMI_RANK", .size = "PMI_SIZE"}, {NULL}},
-    /* Of Kubernetes. Its containers may run a launcher themselves, so it comes last. */
+    /* Kubernetes. Its containers may run a launcher themselves, so it comes last. */
     {{.name = "an Indexed Job", .rank = "JOB_COMPLETION_INDEX", .names_late = true}, {NULL}},
 };
 

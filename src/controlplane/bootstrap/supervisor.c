@@ -241,8 +241,8 @@ static void child_kill_late(struct supervisor *supervisor, int rank)
         supervisor->status = status_worse(supervisor->status, fail_aloud(&failure));
 }
 
-/* The kernel keeps a dead process for its debugger, and a killed one while a call of one of its threads
- * cannot be interrupted. The parent does not wait for either. */
+/* The kernel keeps a dead process for its debugger, and a killed one while a call of one of its
+ * threads cannot be interrupted. The parent does not wait for either. */
 static void child_leave(struct supervisor *supervisor, int rank)
 {
     struct child *child = &supervisor->children[rank];

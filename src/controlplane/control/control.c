@@ -65,7 +65,7 @@ static enum status helper_start(struct control *control)
     pthread_condattr_destroy(&attributes);
 
     control->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    /* Of ranks that are threads, one reads the signals of their process. */
+    /* Ranks that are threads leave the signals of their process to rank 0. */
     if (control->membership.own_process || control->membership.rank == 0)
         control->signals = signals_capture(control->membership.supervisor);
     if (control->wake < 0)

@@ -62,7 +62,7 @@ enum status blobs_read(const struct blobs *blobs, int own, const char *what,
 
 /* ---- What a bootstrap gives a rank, and what else it needs to join its job. ---- */
 
-/* What a bootstrap gives a rank. */
+/* A rank's place in its job, and its way to rank 0, as the bootstrap gives them. */
 struct membership {
     int rank, ranks;
     /* Where rank 0's control plane listens: as it said itself, or (root_home.count 0) at a host and
@@ -81,7 +81,7 @@ struct membership {
     bool started_here;     /* by the process whose exit status the job's is; else it is rank 0's */
     bool by_hand;          /* the user started it as this rank, perhaps in a terminal of its own */
     bool names_late;       /* name servers learn the names of the job's hosts only as these start */
-    pid_t supervisor;      /* the parent, which the rank does not outlive; 0: it may */
+    pid_t supervisor;      /* the parent: the rank ends when it does; 0: the rank goes on */
     const char *bootstrap; /* "local", "tcp", "pmix", "pmi" */
     /* This rank's place among the ranks of its node, and how many they are, as the launcher counts
      * them; node_ranks 0: it did not say. */
@@ -131,8 +131,8 @@ enum status control_exchange(struct control *control, enum exchange kind, struct
                              const char *what, struct blobs *blobs);
 
 /* At rank 0 each word becomes the greatest that any rank has in its place; the others keep theirs.
- * All ranks have equally many words: at most CONTROL_WORDS_MOST (exchange_maximum() has no limit). The
- * ranks between a rank and rank 0 reduce them on the way, so no rank holds the words of many.
+ * All ranks have equally many words: at most CONTROL_WORDS_MOST (exchange_maximum() has no limit).
+ * The ranks between a rank and rank 0 reduce them on the way, so no rank holds the words of many.
  * Called and ended as control_exchange(). */
 #define CONTROL_WORDS_MOST ((size_t)32 << 10)
 enum status control_maximum(struct control *control, uint64_t *words, size_t count,
@@ -179,7 +179,7 @@ void control_send_postmortem(struct control *control, struct bytes *share);
 void control_gather_postmortems(struct control *control, const bool *from, double seconds,
                                 struct blobs *blobs);
 
-/* What went wrong, for JSON, at rank 0, after control_finish() or control_fail(), or after
+/* The job's errors, for JSON: at rank 0, after control_finish() or control_fail(), or after
  * control_join() has failed. Owned by control. */
 int control_errors(const struct control *control, const struct job_error **errors);
 
@@ -193,9 +193,9 @@ void control_close(struct control *control);
 /* ---- Messages of a known length over a non-blocking socket.
  *
  * A frame is four bytes of length, four that name the rank that it comes from, one byte of type,
- * and that many bytes of content, all encrypted but the length (see base/net/net.h). A frame may pass
- * through other ranks, so the rank that it comes from need not be the one at the other end. What
- * cannot be sent yet waits in memory, so that the helper thread never blocks on a peer.
+ * and that many bytes of content, all encrypted but the length (see base/net/net.h). A frame may
+ * pass through other ranks, so the rank that it comes from need not be the one at the other end.
+ * What cannot be sent yet waits in memory, so that the helper thread never blocks on a peer.
  * ---- */
 
 #define FRAME_MOST ((size_t)64 << 20) /* bytes of one frame's content */
@@ -241,7 +241,7 @@ enum frame_state {
     FRAME_FORGED, /* it failed authentication: the connection counts as broken */
 };
 
-/* What is said of data in that state. */
+/* The words for data in that state. */
 #define FORGED                                                                                     \
     "failed authentication (changed on the way by a faulty NIC, by memory, or by an attacker)"
 
@@ -254,8 +254,8 @@ struct wire {
     size_t taken;     /* bytes of `in` that were given out as frames */
 };
 
-/* Moves the wire to this socket, which it takes, with the keys that the handshake there gave. Frames
- * that were put before go first, unless another socket has begun to send them. */
+/* Moves the wire to this socket, which it takes, with the keys that the handshake there gave.
+ * Frames that were put before go first, unless another socket has begun to send them. */
 void wire_connect(struct wire *wire, int fd, const struct aead_keys *keys);
 /* Queues a frame; false: it is larger than FRAME_MOST. Only what rank 0 gathers can be. */
 bool wire_put(struct wire *wire, int rank, int type, const void *data, size_t size);
@@ -365,16 +365,17 @@ enum status exchange_maximum(struct control *control, words_lay *lay, const void
                              size_t count, const char *what, uint64_t *words);
 
 /* Sends `each` bytes of <what> data to each of `peers`, in their order in `mine`, and receives as
- * many from each into `theirs`. Each parcel goes to its peer alone, so a few peers of each rank cost
- * little in jobs of any size. All ranks call it in the same order as their other exchanges, if need
- * be with no peers. Errors: a peer that does not exchange with this rank, naming it; else as
+ * many from each into `theirs`. Each parcel goes to its peer alone, so a few peers of each rank
+ * cost little in jobs of any size. All ranks call it in the same order as their other exchanges, if
+ * need be with no peers. Errors: a peer that does not exchange with this rank, naming it; else as
  * control_exchange(). */
 enum status exchange_with_peers(struct control *control, const int *peers, int count,
                                 const void *mine, size_t each, void *theirs, const char *what);
 
 /* ---- What a rank sends to join: version, rank, host and options; and whether it fits. ---- */
 
-#define CONTROL_PURPOSE "control" /* of connections whose hellos are join requests (base/net/net.h) */
+/* The purpose of connections whose hellos are join requests (base/net/net.h). */
+#define CONTROL_PURPOSE "control"
 
 /* Why a rank calls rank 0. */
 enum join_reason {
@@ -480,8 +481,8 @@ bool share_decode(const void *data, size_t size, struct share *share); /* points
 void delivery_encode(int to, const struct share *result, struct bytes *bytes);
 bool delivery_decode(const void *data, size_t size, int ranks, int *to, struct share *result);
 
-/* A RESULT's data: `count` shares, written one after the other behind their number (a u32). What was
- * decoded is freed with blobs_free(), also after false. */
+/* A RESULT's data: `count` shares, written one after the other behind their number (a u32). What
+ * was decoded is freed with blobs_free(), also after false. */
 void blobs_encode_next(const void *data, size_t size, struct bytes *bytes);
 bool blobs_decode(const void *data, size_t size, int count, struct blobs *blobs);
 
@@ -503,8 +504,8 @@ enum status root_address_find(const struct membership *membership, double second
 /* Rank 0 listens where the others look for it, unless membership->listeners do already. */
 enum status root_address_listen(const struct membership *membership, struct listeners *listeners);
 
-/* Turns to the next of rank 0's spare ports; false: all were tried, or there are none, and the first
- * is next. */
+/* Turns to the next of rank 0's spare ports; false: all were tried, or there are none, and the
+ * first is next. */
 bool root_address_next_port(struct root_address *root);
 
 #endif

@@ -167,7 +167,8 @@ enum status blobs_read(const struct blobs *blobs, int own, const char *what,
  */
 #define RUN_HEAD 12 /* bytes in front of a run: its first peer, how many they are, whether alike */
 
-/* The number of parcels, from the first one on, whose peers follow each other and whose bytes are the same. */
+/* The number of parcels, from the first one on, whose peers follow each other and whose bytes are
+ * the same. */
 static int parcels_alike(const struct parcel *parcels, int count, size_t each)
 {
     int alike = 1;

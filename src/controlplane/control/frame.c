@@ -9,13 +9,14 @@
 
 #define LENGTH_BYTES 4
 #define HEAD_BYTES   5 /* behind it: rank and type */
-/* That all frames have besides their content. */
+/* Bytes that all frames have besides their content. */
 #define FRAME_BYTES (LENGTH_BYTES + HEAD_BYTES + AEAD_TAG_BYTES)
 /* Bytes received from one peer before the others have their turn. */
 #define FILL_MOST     ((size_t)4 << 20)
 #define FILL_PIECE    ((size_t)64 << 10)
 #define ENCRYPT_PIECE ((size_t)64 << 10) /* encrypted at a time, or one frame: it is work */
-/* What an empty buffer keeps, at most: a large frame is rare, and a rank has many connections. */
+/* Bytes that an empty buffer keeps, at most: large frames are rare, and a rank has many
+ * connections. */
 #define EMPTY_MOST ((size_t)256 << 10)
 
 /* Nothing in it is needed any more. */

@@ -51,20 +51,20 @@ void starvation_look(struct starvation *starvation, const struct thread_sight *s
  * other rank, only without a socket.
  * ---- */
 
-#define GRACE_SECONDS   0.2  /* for further causes to come in before the verdict */
-#define LATE_SHARE      0.1  /* a longer grace where no rank progressed: a share of that time, */
-#define LATE_GRACE_MOST 1.0  /* at most so many seconds */
-#define LINGER_SECONDS  2.0  /* for the others to learn the verdict before rank 0 closes, */
-#define DEAF_SECONDS    1.5  /* unless they have been silent for so long */
-#define SILENT_SECONDS  1.0  /* the shortest silence that counts, even if the deadline is shorter */
-#define REFUSAL_SECONDS 1.0  /* for ranks that start later to learn that there is no job, */
-#define REFUSER_SECONDS 5.0  /* or where rank 0 knew it before any had called */
-#define VERDICT_SECONDS 3.0  /* that a failing rank waits for the verdict */
-#define UNFIT_SECONDS   2.0  /* for a rank that cannot take part to find rank 0, and tell it */
-#define STUCK_SECONDS   1.5  /* that a main thread may ignore the end of the job without a tick */
-/* A main thread that knows the end may be busy so long with its report or with memory. It is less than
- * the supervisor's BUSY_SECONDS, so that the helper of rank 0 writes the status before the supervisor
- * kills it. */
+#define GRACE_SECONDS   0.2 /* for further causes to come in before the verdict */
+#define LATE_SHARE      0.1 /* a longer grace where no rank progressed: a share of that time, */
+#define LATE_GRACE_MOST 1.0 /* at most so many seconds */
+#define LINGER_SECONDS  2.0 /* for the others to learn the verdict before rank 0 closes, */
+#define DEAF_SECONDS    1.5 /* unless they have been silent for so long */
+#define SILENT_SECONDS  1.0 /* the shortest silence that counts, even if the deadline is shorter */
+#define REFUSAL_SECONDS 1.0 /* for ranks that start later to learn that there is no job, */
+#define REFUSER_SECONDS 5.0 /* or where rank 0 knew it before any had called */
+#define VERDICT_SECONDS 3.0 /* that a failing rank waits for the verdict */
+#define UNFIT_SECONDS   2.0 /* for a rank that cannot take part to find rank 0, and tell it */
+#define STUCK_SECONDS   1.5 /* that a main thread may ignore the end of the job without a tick */
+/* A main thread that knows the end may be busy so long with its report or with memory. It is less
+ * than the supervisor's BUSY_SECONDS, so that the helper of rank 0 writes the status before the
+ * supervisor kills it. */
 #define FREE_SECONDS 12.0
 #ifndef CONTROL_FAN_OUT
 #define CONTROL_FAN_OUT 32 /* ranks that are connected to one, at most */
@@ -117,14 +117,14 @@ struct helper {
     struct listeners listeners; /* of rank 0, or of a rank that may get children, */
     struct address_list home;   /* and their addresses */
     struct root_address root;   /* the others */
-    double now;           /* seconds; stands still while the process is stopped */
-    double woken;         /* when it last went on after a long stop; 0: never */
+    double now;                 /* seconds; stands still while the process is stopped */
+    double woken;               /* when it last went on after a long stop; 0: never */
     double last_clock, ended_at;
     double reacted_at; /* by main_reacted_at(); 0: the job has not ended */
-    double ending_at; /* when the helper first tried to end the process; 0: it did not */
-    uint64_t reacted; /* the main thread's ticks then */
-    int signal;       /* the last that came; 0: none */
-    int lost;         /* a rank that died, as the supervisor says; -1: none */
+    double ending_at;  /* when the helper first tried to end the process; 0: it did not */
+    uint64_t reacted;  /* the main thread's ticks then */
+    int signal;        /* the last that came; 0: none */
+    int lost;          /* a rank that died, as the supervisor says; -1: none */
     struct starvation starvation; /* of the main thread, */
     double looked_at;             /* and when it was last looked for */
     /* The most that it held at once. Tests compare them with the tree's bounds. */
@@ -185,8 +185,7 @@ void control_advance_clock(struct control *control);
  * these two. */
 #define CONTROL_POLLS 2
 void control_poll(struct control *control, struct child_links *children,
-                  const struct acceptor *acceptor, struct pollfd *own, int count,
-                  int milliseconds);
+                  const struct acceptor *acceptor, struct pollfd *own, int count, int milliseconds);
 /* Accepts ranks at the control's listeners. */
 void control_accept(struct control *control, struct rank_acceptor *rank_acceptor,
                     rank_acceptor_admit *admit, void *argument);
@@ -204,8 +203,8 @@ void control_set_lost(struct control *control, int rank);
 void control_conclude(struct control *control, enum status status);
 bool control_is_closing(struct control *control);
 /* Ends the process if its main thread does not notice that the job has ended, or does not come to
- * its own end. Each tick of the main thread (tick_on()) gives it more time. A rank other than 0 that
- * has noticed the end is left to its supervisor, if it has one.
+ * its own end. Each tick of the main thread (tick_on()) gives it more time. A rank other than 0
+ * that has noticed the end is left to its supervisor, if it has one.
  *
  * The process ends with the job's own status. Where rank 0 has not reported, that is an error. If
  * this process writes the status, it does so first. A status that was written stays. */
@@ -301,7 +300,7 @@ struct parcels {
     bool alike;
 };
 
-/* Of `rank`, one of `ranks`: it has no parcel for itself. False: no rank sends this. */
+/* Parcels of `rank`, one of `ranks`: it has none for itself. False: no rank sends this. */
 bool parcels_decode(const void *data, size_t size, int rank, int ranks, struct parcels *parcels);
 /* Takes the next one; false: there is none. parcels->next is the one behind it, if left > 0. */
 bool parcels_take(struct parcels *parcels, struct parcel *parcel);

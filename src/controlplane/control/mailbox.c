@@ -230,8 +230,8 @@ bool control_is_closing(struct control *control)
     return closing;
 }
 
-/* When the main thread last showed that it reacts: at the end of the job, or at a tick since. It may
- * free memory and connections, which takes long where there are many. */
+/* When the main thread last showed that it reacts: at the end of the job, or at a tick since. It
+ * may free memory and connections, which takes long where there are many. */
 static double main_reacted_at(struct control *control)
 {
     struct helper *helper = &control->helper;

@@ -244,7 +244,7 @@ bool join_request_decode(const void *bytes, size_t size, struct join_request *re
     request->ranks = (int)read_u32(&reader);
     request->rank = (int)read_u32(&reader);
     read_text(&reader, request->host.name, sizeof request->host.name);
-    /* What follows may be laid out in another way; even these are no more than a help then. */
+    /* Another version may lay out the rest differently: even these are no more than a help then. */
     if (strcmp(request->version, CCTEST_VERSION) != 0)
         return true;
     read_text(&reader, request->host.boot, sizeof request->host.boot);

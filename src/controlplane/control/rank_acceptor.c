@@ -1,5 +1,6 @@
 /*
- * rank_acceptor.c - accepts the connections of ranks, and decodes their join requests. A fuzz target replaces it.
+ * rank_acceptor.c - accepts the connections of ranks, and decodes their join requests. A fuzz
+ * target replaces it.
  */
 #include "controlplane/control/control.h"
 

@@ -4,8 +4,8 @@
  *
  * It passes frames of its children up, each with the rank that it comes from, and frames of rank 0
  * down to all of them. Of its children's frames it reads no more than it needs to know when they
- * have gone, and their maxima, which it reduces to one. When rank 0 is silent for too long, the rank
- * ends by itself.
+ * have gone, and their maxima, which it reduces to one. When rank 0 is silent for too long, the
+ * rank ends by itself.
  */
 #include "controlplane/control/internal.h"
 
@@ -169,7 +169,7 @@ static bool relay_handle(struct relay *relay, const struct frame *frame)
 
 static const char forged[] = "data on its connection failed authentication";
 
-/* What comes to this rank is changed, but what it sends may get through. */
+/* Data arrives changed at this rank, but what it sends may get through. */
 static void relay_report_forged(struct relay *relay)
 {
     struct failure failure;

@@ -347,9 +347,9 @@ static bool root_has_silent(const struct root *root)
     return false;
 }
 
-/* No rank has progressed for `stalled` seconds, or a rank is silent (0). A rank may know more of what
- * it waits for than its heartbeats say, so it has a moment to report it. Where none progressed, the
- * host may be busy, and the moment is longer. */
+/* No rank has progressed for `stalled` seconds, or a rank is silent (0). A rank may know more of
+ * what it waits for than its heartbeats say, so it has a moment to report it. Where none
+ * progressed, the host may be busy, and the moment is longer. */
 static void root_declare_late(struct root *root, double stalled)
 {
     struct control *control = root->control;

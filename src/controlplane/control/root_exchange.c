@@ -262,7 +262,7 @@ bool root_take_share(struct root *root, int rank, const unsigned char *data, siz
     return true;
 }
 
-/* Of how many of these ranks is the part new? -1: one of them may not send it now. */
+/* The number of these ranks whose part is new; -1: one of them may not send it now. */
 static int maxima_news(const struct root *root, const struct maxima_message *message)
 {
     int news = 0;

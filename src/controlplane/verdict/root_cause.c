@@ -30,7 +30,7 @@ static bool standing_in_vendor(const struct standing *standing)
            standing->snapshot.step == STEP_VENDOR;
 }
 
-/* What the rank waits in. */
+/* The operation or the call that the rank is in, and its wait there, as a predicate. */
 static void put_wait(const struct standing *standing, struct text *text)
 {
     const struct progress_snapshot *r = &standing->snapshot;
@@ -106,7 +106,7 @@ static bool is_link(const struct wait_graph *graph, int from, int to)
            a->length == b->length;
 }
 
-/* Of the ranks for which `is` holds, the one that most others wait for; NO_RANK: there is none. */
+/* The rank that most others wait for, among those for which `is` holds; NO_RANK: there is none. */
 static int most_awaited(const struct wait_graph *graph,
                         bool (*is)(const struct wait_graph *graph, int rank))
 {

@@ -17,7 +17,7 @@
  * Types only.
  * ---- */
 
-/* What rank 0 knows of one rank. */
+/* Rank 0's knowledge of one rank. */
 struct standing {
     struct progress_snapshot snapshot;
     double silent;        /* seconds since its last heartbeat, */

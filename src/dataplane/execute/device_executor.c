@@ -117,8 +117,8 @@ static size_t half_offset(const struct device_group *group, int peer, int lane, 
            (sends ? 0 : half_bytes(true, group->slots, group->slot_bytes, group->ll_bytes));
 }
 
-/* Where this rank's device finds the two halves of a lane's direction (flat_config.halves). The peer
- * is reached. `context`: the group. */
+/* Where this rank's device finds the two halves of a lane's direction (flat_config.halves). The
+ * peer is reached. `context`: the group. */
 static void device_group_halves(void *context, int peer, int lane, bool sends,
                                 struct flat_half **mine, struct flat_half **theirs)
 {
@@ -622,8 +622,8 @@ static bool executor_moved(struct device_executor *executor)
     return moved;
 }
 
-/* The activities that the run spent its time on: of the time between the device's events, the mean share of the
- * blocks. */
+/* The activities that the run spent its time on: of the time between the device's events, the mean
+ * share of the blocks. */
 static void executor_profile(const struct device_executor *executor)
 {
     const struct whereabouts *at = executor->group->machine->words.whereabouts;

@@ -127,8 +127,8 @@ enum status eager_create(const struct schedule *schedule, struct eager_step *ste
             channel_require_regions(steps[i].channel, steps[i].transfer);
     if (eager) {
         size_t count = schedule->count + 1;
-        *eager = (struct eager){
-            .schedule = schedule, .memory = memory, .clock = clock, .steps = steps};
+        *eager =
+            (struct eager){.schedule = schedule, .memory = memory, .clock = clock, .steps = steps};
         eager->first = calloc(count, sizeof *eager->first);
         eager->needs = calloc(count, sizeof *eager->needs);
         eager->left = calloc(count, sizeof *eager->left);

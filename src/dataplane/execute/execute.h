@@ -62,8 +62,8 @@ struct machine_hooks {
     /* Waits until all uploads and preparations are over, and ticks. */
     enum status (*settle)(struct device_machine *machine);
 
-    /* What a run needs before its first launch; forget() gives it back. Like reserve(), both may
-     * wait for all work of the device. */
+    /* Prepares what a run needs before its first launch; forget() gives it back. Like reserve(),
+     * both may wait for all work of the device. */
     enum status (*prepare)(struct device_machine *machine, struct machine_run *run);
     void (*forget)(struct device_machine *machine, struct machine_run *run);
 
@@ -282,7 +282,7 @@ static inline void execution_destroy(struct execution *execution) /* NULL is all
 
 struct device_executor_config {
     struct device_group *group;      /* which has settled and refuses nothing */
-    const struct schedule *schedule; /* must outlive the executor; all its peers are reached */
+    const struct schedule *schedule; /* lives longer than the executor; all its peers are reached */
     /* By rank: the schedules of its peers, which need not be built to run. Only now. */
     const struct schedule *const *peers;
     char *buffer[BUFFERS]; /* addresses of source, destination, scratch */
@@ -310,9 +310,9 @@ bool device_executor_has_begun(const struct execution *execution);
 struct staging; /* the rings of one rank */
 
 /* Rings for at most `channels` channels, of `bytes` bytes each, one behind the other in the memory
- * at `base`, which a CPU reads, which the engine of `memory` reaches, and which lies in a region
- * of the links. `base` is aligned to the elements, and `bytes` a multiple of their size. Both
- * memories outlive the staging. NULL: out of memory. */
+ * at `base`, which a CPU reads, which the engine of `memory` reaches, and which lies in a region of
+ * the links. `base` is aligned to the elements, and `bytes` a multiple of their size. Both memories
+ * last longer than the staging. NULL: out of memory. */
 struct staging *staging_create(const struct memory *memory, char *base, size_t bytes, int channels);
 void staging_destroy(struct staging *staging); /* NULL is allowed */
 
@@ -367,7 +367,7 @@ static inline void step_clock_note(struct step_clock *clock, int step)
  * ---- */
 
 struct executor_config {
-    const struct schedule *schedule; /* must outlive the executor */
+    const struct schedule *schedule; /* must live longer than the executor */
     char *buffer[BUFFERS];           /* addresses of source, destination, scratch */
     char *spare;                     /* where an injected fault drops a message, of any length that
                                         comes in; NULL: none is dropped */

@@ -35,7 +35,7 @@ enum flat_path {
     FLAT_PASSIVE, /* zcopy, by the other end */
 };
 
-/* What does not change. */
+/* The fixed part of a plan. */
 
 struct flat_operation {
     enum operation_kind kind;
@@ -66,7 +66,7 @@ struct flat_block {
     struct flat_range locals; /* indices of its operations that do not travel */
 };
 
-/* What changes. Only `done` is read by other blocks. */
+/* The changing part. Other blocks read only `done` of it. */
 
 struct flat_operation_progress {
     struct cursor to, from, with;
@@ -100,7 +100,7 @@ struct whereabouts {
     size_t operation; /* FLAT_NONE: the run is complete */
     size_t done, length;
     size_t moves; /* chunks in all runs, told now and then: something moves */
-    /* Of the last run, in ticks of a clock of the block's, if the plan asks for it. */
+    /* Time of the last run by activity, in ticks of the block's clock, if the plan asks for it. */
     size_t spent[ACTIVITIES];
 };
 
@@ -149,7 +149,7 @@ HOST_DEVICE size_t *flat_done(struct flat_plan *plan, size_t run)
     return (size_t *)(void *)((char *)plan + plan->done[run % 2]);
 }
 
-/* What a plan is made of. */
+/* The inputs of a plan. */
 struct flat_config {
     const struct schedule *schedule; /* not needed after that */
     size_t element;                  /* bytes */
@@ -162,7 +162,7 @@ struct flat_config {
     size_t slots, slot_bytes, ll_bytes; /* as in half_bytes(), the same at both ends in all plans;
                                            slot_bytes and, if not 0, ll_bytes hold an element */
 
-    /* Which path a message takes, by its bytes; the same at both ends. zcopy comes first. */
+    /* The path of a message, by its bytes; the same at both ends. zcopy comes first. */
     size_t ll_most;     /* at most so many: by lines, if ll_bytes is not 0 */
     size_t zcopy_least; /* at least so many: zcopy; SIZE_MAX: never */
     size_t zcopy_chunk; /* bytes of a step; at least an element */

@@ -15,7 +15,7 @@
 
 #define HALF_CACHE_LINE 128 /* bytes */
 
-/* What an end keeps of the lane from plan to plan. */
+/* The state of a lane that an end keeps from plan to plan. */
 struct flat_lane_progress {
     size_t slots;   /* filled or taken */
     size_t drained; /* receiver: bytes that it has from the slot at hand */
@@ -41,8 +41,8 @@ struct flat_line {
 
 #define LINE_BYTES 8 /* of data */
 
-/* What a slot holds: bytes * 16 + where it starts in the slot, which is the sender's address modulo
- * 16. So copies into and out of slots are aligned alike. */
+/* The length word of each slot: bytes * 16 + where they start in the slot, which is the sender's
+ * address modulo 16. So copies into and out of slots are aligned alike. */
 HOST_DEVICE size_t *half_lengths(struct flat_half *half)
 {
     return (size_t *)(void *)(half + 1);

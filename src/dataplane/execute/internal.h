@@ -14,7 +14,7 @@
  * travel as without it, so ranks need not agree on it.
  * ---- */
 
-/* What one operation moves: a transfer that is never posted. */
+/* The transfer of one operation, which is never posted. */
 struct eager_step {
     const struct transfer *transfer;
     struct channel *channel;                                                /* NULL: local */
@@ -28,7 +28,7 @@ bool eager_serves(const struct schedule *schedule, const struct eager_step *step
                   const struct memory_kind *memory);
 
 /* Takes `steps`, also on failure, and requires that they stay inside the regions of their
- * endpoints. Schedule, memory and clock (NULL: none) must outlive it. */
+ * endpoints. Schedule, memory and clock (NULL: none) must last longer than it. */
 enum status eager_create(const struct schedule *schedule, struct eager_step *steps,
                          const struct memory_kind *memory, struct step_clock *clock,
                          struct eager **eager);

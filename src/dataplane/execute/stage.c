@@ -2,8 +2,8 @@
  * stage.c - messages in memory that a link does not reach, by way of rings in memory that it does.
  *
  * A ring's messages follow each other in it, as bytes in a stream: `posted` of them have been given
- * a place, `freed` are no longer needed. Link and engine are the two engines of dataplane/memory/memory.h: the
- * `done` of one is a bound for the `limit` of the other.
+ * a place, `freed` are no longer needed. Link and engine are the two engines of
+ * dataplane/memory/memory.h: the `done` of one is a bound for the `limit` of the other.
  */
 #include "dataplane/execute/execute.h"
 
@@ -131,7 +131,7 @@ void stage_post(struct staged_message *message, struct channel *channel, struct 
     staging->memory->kind->engine_post(staging->memory->engine, &message->local);
 }
 
-/* What the engine has copied into the ring to send, or the link has put there, is copied. */
+/* Counts as copied what the engine (to send) or the link (received) has put into the ring. */
 static void message_count(struct staged_message *message)
 {
     struct traffic *traffic = &message->ring->channel->endpoint->traffic;

@@ -21,7 +21,7 @@
 
 #include "dataplane/execute/flat_plan.h"
 
-/* What a step moves. */
+/* The chunk that a step moves. */
 struct step_chunk {
     uint32_t operation;
     uint32_t candidate; /* of the block: its lanes, then its incomplete local operations */

@@ -95,7 +95,7 @@ enum rule {
     RULE_LOCATION, /* the decider and the rank behind it are beyond all others, and equal */
 };
 
-/* What follows from the type, the operator and the number of ranks. */
+/* Constants that follow from the type, the operator and the number of ranks. */
 struct recipe {
     uint32_t ranks;
     uint32_t window;         /* how many ranks, from the decider on, have what only few may have */
@@ -115,7 +115,7 @@ struct input_rule {
     bool decides, shares; /* does the rule ask for deciders, and for shared words? */
 };
 
-/* What an element's value follows from, besides its rule. */
+/* The drawn numbers that determine an element's value, besides its rule. */
 struct drawn {
     uint32_t word;    /* the rank's own */
     uint32_t decider; /* RULE_SUM_FEW, PRODUCT of floats, EXTREME, BITS, TRUTH, LOCATION */
@@ -135,7 +135,7 @@ ELEMENT uint32_t distance_of(uint32_t decider, uint32_t rank, uint32_t ranks)
     return rank - decider + (rank < decider ? ranks : 0);
 }
 
-/* Of all bits set for the ranks in the window, of none for the others. */
+/* A mask with all bits set for the ranks in the window, with none for the others. */
 ELEMENT int32_t window_mask(const struct recipe recipe, uint32_t rank, uint32_t decider)
 {
     return -(int32_t)(distance_of(decider, rank, recipe.ranks) < recipe.window);

@@ -28,8 +28,8 @@
  * A bit that flips shows in every element of what is moved, of sums, products and bxor of integers.
  * In band and bor it shows where no rank has a bit that counts. So the decider's bits are random at
  * even places in one iteration, at odd places in the next: of two iterations one shows the flip of
- * any bit of any rank. The other operators may hide it: floats round it away, extremes keep one value
- * of many, logical ones look for a bit that is set, and division drops the remainder.
+ * any bit of any rank. The other operators may hide it: floats round it away, extremes keep one
+ * value of many, logical ones look for a bit that is set, and division drops the remainder.
  *
  * Sums of floats are exact: magnitudes have m = exact_bits - 1 - log2(p) bits, so that even if all
  * contributions were doubled, every partial sum is an integer that fits the mantissa. Where m would

@@ -71,7 +71,7 @@ double inputs_bits(const struct inputs *inputs);
 struct memory_kind;
 struct engine; /* does local operations; each kind of memory has its own */
 
-/* What an engine is opened for. */
+/* The uses of an engine. */
 enum engine_use {
     ENGINE_MOVES,    /* local operations alone */
     ENGINE_CONTENTS, /* and the hooks for contents */
@@ -229,7 +229,7 @@ struct transfer {
     size_t element;          /* bytes of an element */
     size_t length;           /* bytes, whole elements */
     size_t grain;            /* bytes after which progress is to be reported; at most the length */
-    /* Of the collective that the message belongs to, by which an engine may choose a way. */
+    /* Facts of the message's collective, by which an engine may choose a way. */
     bool combines;            /* it reduces: receivers combine messages */
     bool one_way;             /* it has a root: ranks mostly either send or receive */
     struct moved_list *moved; /* where to report that done has grown */
@@ -244,7 +244,7 @@ struct transfer {
     size_t issued; /* bytes that the engine has begun to move; done <= issued <= limit */
     struct cursor cursor, with_cursor, from_cursor;
 
-    /* Of the moved list. */
+    /* The moved list's own. */
     bool is_moved;
     struct transfer *next_moved;
 };
@@ -354,7 +354,7 @@ struct shared {
 
 #define MEMORY_REASON_MOST 256
 
-/* What a peer needs to map a region: bytes that travel as they are. */
+/* The handle by which a peer maps a region: bytes that travel as they are. */
 #define MEMORY_HANDLE_MOST 152
 struct memory_handle {
     unsigned char bytes[MEMORY_HANDLE_MOST];
@@ -399,10 +399,10 @@ struct memory_kind {
     enum status (*pin)(void *base, size_t bytes);
     void (*unpin)(void *base);
 
-    /* What the memory of regions is taken from, and how much of it is left: `pools` has room for
-     * MEMORY_POOLS. */
+    /* Fills `pools`, which has room for MEMORY_POOLS: what the memory of regions is taken from, and
+     * how much of it is left. */
     void (*look)(struct memory_pool *pools);
-    /* What an engine for contents takes of regions' memory; one that only moves takes none. */
+    /* Bytes of regions' memory that an engine for contents takes; one that only moves: none. */
     size_t engine_bytes;
 
     /* Makes a region of `bytes` bytes (0 is allowed), filled with zeroes, its memory allocated: a
@@ -426,8 +426,8 @@ struct memory_kind {
      * for a kernel of another rank that never ends. NULL: engine_close() does. */
     void (*engine_forget)(struct engine *engine);
 
-    /* What the engine takes as a transfer's `reduce` and `finish` for this type and operator; NULL:
-     * there is none. Only an engine of the kind may call it. */
+    /* The functions that the engine takes as a transfer's `reduce` and `finish` for this type and
+     * operator; NULL: there is none. Only an engine of the kind may call them. */
     reduce_function *(*reduce)(const struct datatype *type, const struct reduction *reduction);
     finish_function *(*finish)(const struct datatype *type, const struct reduction *reduction);
 
@@ -472,8 +472,9 @@ struct memory_kind {
                        char *reason);
     void (*unmap)(struct memory_mapping *mapping);
 
-    /* What NICs have written into the region, and the completion of which was polled, is seen by
-     * whatever the engine starts from now on. Blocks, for microseconds. NULL: that is so anyway. */
+    /* Makes bytes that NICs have written into the region, and the completion of which was polled,
+     * visible to whatever the engine starts from now on. Blocks, for microseconds. NULL: they are
+     * visible anyway. */
     enum status (*flush)(const struct region *region);
 
     /* The devices that the memory belongs to, such as GPUs. NULL: it belongs to none.
@@ -530,11 +531,12 @@ void nontemporal_reduce(reduce_function *reduce, size_t element, void *to, const
 
 /* ---- Where a copy by the instruction `rep movsb` is slow.
  *
- * The kernel copies by it, and so does memcpy() of many versions of the C library. On AMD's Zen 3 and Zen 4 it is
- * some 16 times as slow as usual (3.5 GB/s instead of 57, on a Zen 4) if the target's offset in its page of 4 KiB
- * exceeds that of the source by 1 to 15 bytes; others have found it on a Zen 3, too (lunnova.dev, ryzen-slow-short-rep-mov).
- * Blocks of odd lengths lie so by chance. Of 6, 10, 12 ... ranks one begins at half of the size, which is a multiple of
- * 4096 and a few bytes. Other processors were not measured: those of AMD are taken to have it, others not.
+ * The kernel copies by it, and so does memcpy() of many versions of the C library. On AMD's Zen 3
+ * and Zen 4 it is some 16 times as slow as usual (3.5 GB/s instead of 57, on a Zen 4) if the
+ * target's offset in its page of 4 KiB exceeds that of the source by 1 to 15 bytes; others have
+ * found it on a Zen 3, too (lunnova.dev, ryzen-slow-short-rep-mov). Blocks of odd lengths lie so by
+ * chance. Of 6, 10, 12 ... ranks one begins at half of the size, which is a multiple of 4096 and a
+ * few bytes. Other processors were not measured: those of AMD are taken to have it, others not.
  * ---- */
 
 #define ALIAS_PAGE  4096

@@ -31,8 +31,8 @@ struct profile {
     enum activity now;
     bool starved;    /* in this poll a message found no room on its link */
     uint64_t opened; /* ns */
-    /* Of this iteration, ns, if a device ran it: by the device's clock. It counts instead of the
-     * cycles then, and what is left of the iteration is bookkeeping. */
+    /* Times of this iteration, ns, if a device ran it: by the device's clock. They count instead of
+     * the cycles then, and what is left of the iteration is bookkeeping. */
     double device[ACTIVITIES];
     double shares[ACTIVITIES]; /* of an iteration's time, summed over the closed iterations */
 };

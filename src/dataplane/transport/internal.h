@@ -24,8 +24,9 @@ struct transport_offer {
 
 void offer_code(struct codec codec, struct transport_offer *offer);
 
-/* Of each rank, for each of `count` transports. An address may be long, and there are many ranks:
- * those of peers are kept, each in as many bytes as it has, and the others are only counted. */
+/* The offers of all ranks for each of `count` transports. An address may be long, and there are
+ * many ranks: those of peers are kept, each in as many bytes as it has, and the others are only
+ * counted. */
 struct offers {
     int rank, ranks, count;
     struct transport_offer *mine;    /* of `rank` */

@@ -74,7 +74,7 @@ struct path_range {
     bool whole; /* a rank that has only messages of such ranges moves each by eager_move() */
 };
 
-/* What decides on the path of a message, in host or shared memory, where its transport chooses. */
+/* The facts that decide a message's path, in host or shared memory, where its transport chooses. */
 struct path_query {
     enum copy_policy copy;
     size_t bytes;    /* of the message */
@@ -87,20 +87,20 @@ struct path_query {
     bool only_sends; /* the sender has no other message under way */
 };
 
-/* What a channel has waited for since it was made. */
+/* The waits of a channel since it was made. */
 struct wait_stats {
     /* Receiving: ns in which a transfer could take bytes and none arrived. Counted only while
      * endpoint->watched, and for messages of WAIT_STATS_LEAST and more. */
     uint64_t starved;
     /* Sending: ns in which bytes were in flight and the peer had room for them. */
     uint64_t busy;
-    uint64_t packets; /* with data, that were sent, again or not; 0: not known */
-    uint64_t resent;  /* of them, those that were sent again and did not arrive twice; it may fall
+    uint64_t packets;  /* with data, that were sent, again or not; 0: not known */
+    uint64_t resent;   /* of them, those that were sent again and did not arrive twice; it may fall
                          by a few, since the peer says later that one did */
     uint64_t least_ns; /* sending: the shortest round trip so far; 0: not known */
 };
 
-/* What the network, or a device, does while a rank moves nothing. */
+/* The state of the network, or of a device, while a rank moves nothing. */
 struct idle_report {
     int unheard;      /* a peer that does not acknowledge bytes, which are sent again and again;
                          -1: none is known */
@@ -149,7 +149,7 @@ struct transport_setting {
 struct peer_exchange {
     enum status (*call)(void *argument, const int *peers, int count, const void *mine, size_t each,
                         void *theirs);
-    /* Whether a peer is known to be dead, for links that cannot know. Cheap. NULL: nothing is known. */
+    /* Whether a peer is known to be dead, for links that cannot know. Cheap. NULL: unknown. */
     bool (*lost)(void *argument, int peer);
     void *argument;
 };
@@ -279,8 +279,8 @@ struct transport {
     /* The channel, owned by the endpoint; NULL if it is not connected. */
     struct channel *(*channel)(struct endpoint *endpoint, int peer, int lane, bool sends);
 
-    /* Its paths, in host memory: ascending by path, then by length; path_range_count of them. None: its
-     * costs are not measured. */
+    /* Its paths, in host memory: ascending by path, then by length; path_range_count of them. None:
+     * its costs are not measured. */
     const struct path_range *path_ranges;
     int path_range_count;
 
@@ -293,7 +293,7 @@ struct transport {
      * it treats all alike. */
     const char *(*describe)(const struct endpoint *endpoint, int peer, uint64_t *ns);
 
-    /* What the channel has waited for. NULL: the transport does not know. */
+    /* Tells what the channel has waited for. NULL: the transport does not know. */
     void (*wait_stats)(const struct channel *channel, struct wait_stats *wait_stats);
 
     /* Called by channel_post() after it has appended a transfer to the queue. */
@@ -457,7 +457,7 @@ enum status links_open(const struct transport_choice *allowed,
 
 #define LINKS_LANES_MOST 4096
 
-/* What a rank wishes of a peer, as bits. */
+/* A rank's wishes of a peer, as bits. */
 #define LINKS_WISHED   1 /* the lanes */
 #define LINKS_ONE_MORE 2 /* and a lane behind them */
 
@@ -476,7 +476,7 @@ void links_attach(struct links *links);
 /* The peers that are wished for, ascending, and for each the transports that reach it, as bits:
  * `peers` and `reach` have room for all ranks. Returns how many they are. */
 int links_encode_reach(const struct links *links, int *peers, unsigned char *reach);
-/* What the same peers say of this rank. */
+/* Takes what the same peers say of this rank. */
 void links_decode_reach(struct links *links, const int *peers, int count,
                         const unsigned char *reach);
 
@@ -499,7 +499,7 @@ struct channel *links_channel(struct links *links, int peer, int lane, bool send
 
 enum status links_progress(struct links *links); /* of all endpoints in use */
 enum status links_check(struct links *links);
-/* What the network does while nothing moves. */
+/* The state of the network while nothing moves. */
 struct idle_report links_idle_report(const struct links *links);
 
 /* The words of the transport's describe() for the link to `peer`; "" if it has none; NULL: the peer

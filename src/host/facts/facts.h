@@ -55,7 +55,7 @@ struct fact_rule {
     const char *key;
     enum value_unit unit;
     enum fact_comparison comparison;
-    enum severity severity; /* of a difference; COMPARE_ZERO: of a number above 0 */
+    enum severity severity;      /* of a difference; COMPARE_ZERO: of a number above 0 */
     const char *before, *after;  /* words around the value: "has", "of memory", "GPU*", which
                                   * is "GPUs" unless there is 1 */
     double tolerance;            /* share of the majority's value by which a number may differ */

@@ -199,7 +199,7 @@ static void interfaces_add(const struct host_counters *counters, struct device_c
     sysfs_names_free(names, count);
 }
 
-/* Of all PCI devices, slots among them, that report errors, as one device: a host has more of them
+/* All PCI devices, slots among them, that report errors, as one device: a host has more of them
  * than devices travel. */
 static void pcie_add(const struct host_counters *counters, struct device_changes *now)
 {

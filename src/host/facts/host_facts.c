@@ -19,7 +19,7 @@
 #define FILE_MOST ((size_t)1 << 16)
 #define CPU       "%s/sys/devices/system/cpu"
 
-/* What stands behind "model name  : " in a text; "" if there is none. */
+/* The value behind "model name  : " in a text; "" if there is none. */
 static void line_behind(const char *text, const char *word, char *value, size_t size)
 {
     const char *at = strstr(text, word);
@@ -214,7 +214,7 @@ static void modules_add(struct fact_look *look)
             is_loaded = strcmp(names[i], rule->key + 7) == 0;
         bool told =
             sysfs_text(version, sizeof version, "%s/module/%s/version", look->sysfs, rule->key + 7);
-        /* What is built into the kernel has no state. */
+        /* A module that is built into the kernel has no state. */
         sysfs_text(state, sizeof state, "%s/module/%s/initstate", look->sysfs, rule->key + 7);
         look_text(look, "", rule->key,
                   !is_loaded                               ? NOT_LOADED

@@ -6,8 +6,8 @@
 
 #include "host/facts/facts.h"
 
-/* ---- A source of facts that is being read, by a thread with a limit. Its memory may live longer than
- * that limit.
+/* ---- A source of facts that is being read, by a thread with a limit. Its memory may live longer
+ * than that limit.
  * ---- */
 
 struct fact_look {

@@ -129,8 +129,8 @@ static bool is_nic(struct fact_look *look, const char *bus)
     return is;
 }
 
-/* Has it hardware? An interface without any is compared if it carries packets of Ethernet, and joins
- * no others: a bridge or a tunnel may be there on some hosts alone. */
+/* Has it hardware? An interface without any is compared if it carries packets of Ethernet, and
+ * joins no others: a bridge or a tunnel may be there on some hosts alone. */
 static bool interface_is_compared(const struct fact_look *look, const char *netdev)
 {
     char bridge[SYSFS_PATH_MOST], tunnel[SYSFS_PATH_MOST];
@@ -195,7 +195,7 @@ static void key_of(const char *name, char key[FACT_NAME_MOST])
     key[i] = '\0';
 }
 
-/* What NVML says as words, "80.0 GiB", "700 W": as a number in the rule's unit. */
+/* Adds what NVML says in words, "80.0 GiB", "700 W", as a number in the rule's unit. */
 static void gpu_fact_add(struct fact_look *look, const char *bus, const struct fact *fact)
 {
     char key[FACT_NAME_MOST];

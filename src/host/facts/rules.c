@@ -15,7 +15,7 @@ const char *const severity_names[SEVERITIES] = {"note", "suspect", "bad"};
 
 /* Reserved memory differs by some MiB from host to host; a lost module is more than this share. */
 #define MEMORY_TOLERANCE 0.01
-/* Of /dev/shm, in which segments of jobs and of MPI libraries stand. */
+/* The least free share of /dev/shm, where segments of jobs and of MPI libraries stand. */
 #define SHM_SHARE 0.1
 
 /* A row in short: what is compared, with which severity; the words around the value; and further
@@ -27,8 +27,8 @@ const char *const severity_names[SEVERITIES] = {"note", "suspect", "bad"};
     }
 #define MODULE(name) ROW(HOST, "module." name, TEXT, SAME, SUSPECT, "has the module " name, "")
 
-/* The speed of a GPU's link is not held against its best: an idle GPU slows its link down. A device
- * that could do more than its slot is a note: many machines are built so. */
+/* The speed of a GPU's link is not compared with its best: an idle GPU slows its link down. A
+ * device that could do more than its slot is a note: many machines are built so. */
 #define PCIE(kind)                                                                                 \
     ROW(kind, "pcie.width", LANES, LEAST, BAD, "has a PCIe link of", "", .best_share = 1,          \
         .best_severity = SEVERITY_BAD),                                                            \

@@ -50,7 +50,7 @@ static const struct field fields[] = {
 };
 #define FIELDS (int)(sizeof fields / sizeof *fields)
 
-/* Of each NVLink: "nvlink3_replays". Blackwell has the second half. */
+/* Fields of each NVLink: "nvlink3_replays". Blackwell has the second half. */
 static const struct field link_fields[] = {
     {NVML_FI_DEV_NVLINK_ERROR_DL_REPLAY, COUNTER_FAULTY, "replays", ALL},
     {NVML_FI_DEV_NVLINK_ERROR_DL_RECOVERY, COUNTER_FAULTY, "recoveries", ALL},

@@ -32,8 +32,8 @@ struct nvmlDevice_st *gpu_find(const char *bus, const char **why);
  * in none, or NVML does not tell. */
 void gpu_domain(const char *bus, char domain[GPU_DOMAIN_MOST]);
 
-/* What nvmlDeviceGetFieldValues() has filled in. False: the field is not supported, or has no
- * number that counts. */
+/* The value that nvmlDeviceGetFieldValues() has filled in. False: the field is not supported, or
+ * has no number that counts. */
 bool gpu_field_value(const struct nvmlFieldValue_st *field, uint64_t *value);
 
 /* NVLinks that the GPU has, at most GPU_NVLINKS_MOST; 0 if that is not known. */
@@ -54,10 +54,10 @@ enum gpu_access { GPU_ACCESS_UNKNOWN, GPU_ACCESS_NO, GPU_ACCESS_YES };
 /* Does a GPU reach the memory of another? What NVML says of it. */
 enum gpu_access gpu_access(const char *bus, const char *other);
 
-/* Of GPUs of a host that NVLinks join the same number: the PCI number of the first among those that
- * a GPU has direct links to, itself among them, or 1, which is no GPU's, behind NVSwitches.
- * PLACE_UNKNOWN: no NVLink is up, or NVML does not tell. It takes links to be of all to all:
- * bridges of two GPUs, of four. */
+/* A number that is the same for GPUs of a host that NVLinks join: the PCI number of the first among
+ * those that a GPU has direct links to, itself among them, or 1, which is no GPU's, behind
+ * NVSwitches. PLACE_UNKNOWN: no NVLink is up, or NVML does not tell. It takes links to be of all to
+ * all: bridges of two GPUs, of four. */
 uint32_t gpu_nvlinked(const char *bus);
 
 /* Adds to each GPU of the list a fact for each other: "to 0000:3b:00.0" is "NV18 by NVSwitch, peer

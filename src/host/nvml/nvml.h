@@ -137,7 +137,7 @@ typedef struct nvmlPciInfo_st {
     char busId[NVML_DEVICE_PCI_BUS_ID_BUFFER_SIZE]; /* "00000000:3B:00.0" */
 } nvmlPciInfo_t;
 
-/* Of version 2, which all drivers since 535 know. */
+/* The struct of version 2, which all drivers since 535 know. */
 typedef struct {
     unsigned int version;
     unsigned char clusterUuid[NVML_GPU_FABRIC_UUID_LEN];

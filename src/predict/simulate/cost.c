@@ -1,6 +1,6 @@
 /*
- * cost.c - the costs of the model that hold for a link and a message, and the time of a core for a piece.
- * engine.c charges latency and wire.
+ * cost.c - the costs of the model that hold for a link and a message, and the time of a core for a
+ * piece. engine.c charges latency and wire.
  */
 #include "predict/simulate/internal.h"
 
@@ -55,7 +55,8 @@ const struct link_model *model_link_moved(const struct model *model)
     return NULL;
 }
 
-/* The links of a transport at a distance. Of several those that nic= names, unless it names none. */
+/* The links of a transport at a distance. Of several those that nic= names, unless it names
+ * none. */
 struct link_set {
     const struct link_model *links[LINK_MODELS_MOST];
     int count;
@@ -202,8 +203,8 @@ bool cost_rank_is_whole(const struct sim_engine *engine, const struct sim_rank *
     return true;
 }
 
-/* Pieces grow from the smallest to the largest and shrink again, so that the two ends of a long message
- * work at the same time for nearly all of it, with few pieces. */
+/* Pieces grow from the smallest to the largest and shrink again, so that the two ends of a long
+ * message work at the same time for nearly all of it, with few pieces. */
 size_t cost_piece(const struct sim_engine *engine, uint32_t index, size_t bytes)
 {
     const struct sim_operation *operation = &engine->operations[index];
@@ -229,7 +230,8 @@ size_t cost_grain(const struct sim_engine *engine, uint32_t operation)
                     simulation->memory->grain_most);
 }
 
-/* What a byte costs an operation's core: it may wait for memory that all cores of the host use. */
+/* The cost of a byte for an operation's core, which may wait for memory that all cores of the host
+ * use. */
 static double byte_cost(const struct sim_engine *engine, const struct sim_operation *operation,
                         const struct curve *curve)
 {

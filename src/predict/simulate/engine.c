@@ -2,11 +2,11 @@
  * engine.c - the state of a simulation moves on: operations become ready, cores serve them piece by
  * piece, and bytes arrive.
  *
- * An operation is ready when it can move: it is open, its limit allows it, and as a message it is the
- * next one on its channel, with room there or with bytes that have arrived. The ready operations of a
- * rank are served in turn, a piece at each turn, as the executor does in its progress(). Ranks that
- * share a core take turns, too: one that finds nothing ready leaves the core to the next, also while
- * none has anything to do. So what arrives waits for its rank's turn.
+ * An operation is ready when it can move: it is open, its limit allows it, and as a message it is
+ * the next one on its channel, with room there or with bytes that have arrived. The ready
+ * operations of a rank are served in turn, a piece at each turn, as the executor does in its
+ * progress(). Ranks that share a core take turns, too: one that finds nothing ready leaves the core
+ * to the next, also while none has anything to do. So what arrives waits for its rank's turn.
  */
 #include "predict/simulate/internal.h"
 
@@ -189,7 +189,7 @@ static void operation_queue(struct sim_engine *engine, uint32_t index)
     rank_queue(engine, operation->rank);
 }
 
-/* What can move. */
+/* Bytes that can move. */
 
 static size_t send_movable(struct sim_engine *engine, uint32_t index)
 {
@@ -247,8 +247,8 @@ static void operation_try(struct sim_engine *engine, uint32_t operation)
         operation_queue(engine, operation);
 }
 
-/* A receive tells how far its message may come, where the message takes a path on which a NIC has to
- * know. */
+/* A receive tells how far its message may come, where the message takes a path on which a NIC has
+ * to know. */
 static void recv_grant(struct sim_engine *engine, uint32_t index)
 {
     struct sim_operation *operation = &engine->operations[index];
@@ -266,7 +266,8 @@ static void recv_grant(struct sim_engine *engine, uint32_t index)
     operation->granted = operation->limit;
 }
 
-/* Watchers stand in the order of the program, the last one first: that is seldom far from the head. */
+/* Watchers stand in the order of the program, the last one first: that is seldom far from the
+ * head. */
 static void watcher_add(struct sim_engine *engine, uint32_t holder, uint32_t operation)
 {
     uint32_t *link = &engine->operations[holder].watchers;
@@ -327,7 +328,7 @@ static void epoch_open(struct sim_engine *engine, uint32_t number, uint32_t epoc
         operation_limit_find(engine, rank->first + members[i]);
 }
 
-/* What has moved. */
+/* Bytes that have moved. */
 
 static void operation_complete(struct sim_engine *engine, uint32_t index)
 {

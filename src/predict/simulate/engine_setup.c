@@ -1,5 +1,6 @@
 /*
- * engine_setup.c - makes the state of a simulation: ranks on cores, and channels with their messages.
+ * engine_setup.c - makes the state of a simulation: ranks on cores, and channels with their
+ * messages.
  */
 #include "predict/simulate/internal.h"
 
@@ -11,7 +12,7 @@
 #include "base/log.h"
 #include "host/host.h"
 
-/* Of an operation, of its channel, and of the program and the tables of both. */
+/* The memory of an operation, its channel, and the program and the tables of both. */
 #define OPERATION_BYTES                                                                            \
     (sizeof(struct program_operation) + sizeof(struct sim_operation) +                             \
      sizeof(struct sim_channel) + 128)
@@ -22,7 +23,8 @@ size_t engine_operations_most(void)
     return most < NONE ? most : NONE - 1;
 }
 
-#define GOLDEN 0.6180339887498949 /* its multiples divide a round evenly, however many cores there are */
+/* The golden section. Its multiples divide a round evenly, however many cores there are. */
+#define GOLDEN 0.6180339887498949
 
 /* Channels by sender, receiver and lane: a table with open addressing. */
 struct channel_table {
@@ -68,11 +70,11 @@ enum rank_distance engine_distance(const struct simulation *simulation, int a, i
     if (node && node[a] != node[b])
         return DISTANCE_NETWORK;
     return caches < 2 || core[a] / cores % caches == core[b] / cores % caches ? DISTANCE_CACHE
-                                                                             : DISTANCE_NODE;
+                                                                              : DISTANCE_NODE;
 }
 
-/* The sender and the receiver of an operation's message. Where rank 0 stands for all, what it receives
- * comes over the channel by which it sends as far. */
+/* The sender and the receiver of an operation's message. Where rank 0 stands for all, what it
+ * receives comes over the channel by which it sends as far. */
 static void message_ends(const struct sim_engine *engine, uint32_t operation, uint32_t *sender,
                          uint32_t *receiver)
 {
@@ -101,11 +103,12 @@ static enum status channel_create(struct sim_engine *engine, uint32_t sender, ui
     const struct link_model *link = model_link(simulation->model, simulation->transports, distance,
                                                (int)rail_of(simulation, sender));
     if (!link)
-        return fail(STATUS_USAGE,
-                    "the model has no link of these transports for ranks %u and %u (%s): fit one on "
-                    "such ranks, allow another transport with -x, or say with --shape or --topology which ranks "
-                    "share a host",
-                    sender, receiver, distance_names[distance]);
+        return fail(
+            STATUS_USAGE,
+            "the model has no link of these transports for ranks %u and %u (%s): fit one on "
+            "such ranks, allow another transport with -x, or say with --shape or --topology which "
+            "ranks share a host",
+            sender, receiver, distance_names[distance]);
     if (!list_reserve(&engine->channels, engine->channel_count, sizeof *engine->channels))
         return fail(STATUS_ERROR, "out of memory for %u channels: use fewer ranks",
                     2 * engine->channel_count);
@@ -162,10 +165,11 @@ static enum status messages_pair(struct sim_engine *engine)
             recv = engine->operations[recv].next;
         }
         if (send != NONE || recv != NONE)
-            return fail(STATUS_ERROR,
-                        "the messages from rank %u to rank %u on lane %u do not meet: the algorithm "
-                        "is wrong (tests/unit/algorithms/test_algorithms finds why)",
-                        channel->sender, channel->receiver, channel->lane);
+            return fail(
+                STATUS_ERROR,
+                "the messages from rank %u to rank %u on lane %u do not meet: the algorithm "
+                "is wrong (tests/unit/algorithms/test_algorithms finds why)",
+                channel->sender, channel->receiver, channel->lane);
         channel->pull_head = channel->send_head;
     }
     return STATUS_OK;
@@ -212,8 +216,8 @@ static bool host_cores_find(const struct simulation *simulation, struct core_map
 {
     uint32_t ranks = (uint32_t)simulation_ranks(simulation); /* and at most as many hosts */
     *cores = (struct core_map){.ranks = calloc(ranks, sizeof *cores->ranks),
-                                    .first = calloc(ranks + 1, sizeof *cores->first),
-                                    .most = (uint32_t)simulation->model->cores};
+                               .first = calloc(ranks + 1, sizeof *cores->first),
+                               .most = (uint32_t)simulation->model->cores};
     if (!cores->ranks || !cores->first)
         return false;
     for (uint32_t r = 0; r < ranks; r++)
@@ -252,9 +256,9 @@ static void cores_turn(struct sim_engine *engine)
     }
 }
 
-/* Puts the ranks on cores: in turn, as the session binds them. Returns how many operations they have. */
-static size_t ranks_place(struct sim_engine *engine, const struct core_map *cores,
-                          size_t *epochs)
+/* Puts the ranks on cores: in turn, as the session binds them. Returns how many operations they
+ * have. */
+static size_t ranks_place(struct sim_engine *engine, const struct core_map *cores, size_t *epochs)
 {
     const struct simulation *simulation = engine->simulation;
     uint32_t *placed = cores->ranks; /* counted again */
@@ -344,16 +348,17 @@ struct wiring {
     double *capacity; /* bytes per us */
     size_t room;      /* of engine->routes */
     size_t used;
-    uint32_t longest;       /* route */
-    uint32_t ranks;         /* of the job */
+    uint32_t longest;        /* route */
+    uint32_t ranks;          /* of the job */
     uint32_t shared, railed; /* ranks of rank 0's host; of these, those over its rail */
     uint32_t rails;
-    uint32_t links;         /* of the topology */
+    uint32_t links; /* of the topology */
 };
 
-/* The port of a channel's end, whose output is resource 2 * port, and its input the next one: first the ports
- * of ranks, then those of each host (there are at most as many hosts as ranks), one for each rail. Links
- * within a host that have a port use its first one. The links of the topology follow. */
+/* The port of a channel's end, whose output is resource 2 * port, and its input the next one: first
+ * the ports of ranks, then those of each host (there are at most as many hosts as ranks), one for
+ * each rail. Links within a host that have a port use its first one. The links of the topology
+ * follow. */
 static uint32_t port_of(const struct simulation *simulation, const struct wiring *wiring,
                         const struct link_model *link, uint32_t rank)
 {
@@ -368,8 +373,8 @@ static uint32_t ports_count(const struct wiring *wiring)
     return 2 * wiring->ranks * (1 + wiring->rails);
 }
 
-/* Bytes per us through the port of a channel's end: between hosts, of the end's own rail. `wire`: of the
- * channel's link, which is the sender's. */
+/* Bytes per us through the port of a channel's end: between hosts, of the end's own rail. `wire`:
+ * of the channel's link, which is the sender's. */
 static double port_rate(const struct simulation *simulation, const struct link_model *link,
                         uint32_t rank, double wire)
 {
@@ -386,8 +391,8 @@ static void capacity_raise(struct wiring *wiring, uint32_t resource, double rate
     *capacity = rate > *capacity ? rate : *capacity;
 }
 
-/* The output and the input of a channel's ends: of their ranks or hosts. Where rank 0 stands for all,
- * the ranks of its host that use its port share it equally. */
+/* The output and the input of a channel's ends: of their ranks or hosts. Where rank 0 stands for
+ * all, the ranks of its host that use its port share it equally. */
 static void ports_add(struct sim_engine *engine, struct wiring *wiring, struct sim_channel *channel,
                       double wire)
 {
@@ -398,13 +403,14 @@ static void ports_add(struct sim_engine *engine, struct wiring *wiring, struct s
     for (uint32_t end = 0; end < 2; end++) {
         uint32_t resource = 2 * port_of(engine->simulation, wiring, link, ends[end]) + end;
         double rate = port_rate(engine->simulation, link, ends[end], wire);
-        capacity_raise(wiring, resource, symmetric && link->port == PORT_NODE ? rate / sharers : rate);
+        capacity_raise(wiring, resource,
+                       symmetric && link->port == PORT_NODE ? rate / sharers : rate);
         engine->routes[wiring->used++] = resource;
     }
 }
 
-/* The links of the topology that a channel crosses, each at its multiple of the rate of the fastest rail that
- * sends over it. */
+/* The links of the topology that a channel crosses, each at its multiple of the rate of the fastest
+ * rail that sends over it. */
 static void links_add(struct sim_engine *engine, struct wiring *wiring, struct sim_channel *channel,
                       double wire)
 {
@@ -455,7 +461,8 @@ static enum status wires_open(struct sim_engine *engine)
     const struct simulation *simulation = engine->simulation;
     const struct topology *topology = simulation->topology;
     struct wiring wiring = {.ranks = (uint32_t)simulation_ranks(simulation),
-                            .rails = (uint32_t)model_rails(simulation->model, simulation->transports),
+                            .rails =
+                                (uint32_t)model_rails(simulation->model, simulation->transports),
                             .links = topology ? topology_links(topology) : 0};
     uint32_t resources = ports_count(&wiring) + wiring.links;
     enum status status = STATUS_OK;
@@ -481,11 +488,11 @@ enum status engine_open(const struct simulation *simulation, const struct progra
                         double phase, struct sim_engine *engine)
 {
     *engine = (struct sim_engine){.simulation = simulation,
-                              .programs = programs,
-                              .element = simulation->datatype->size,
-                              .ranks = (uint32_t)programs->held,
-                              .phase = phase,
-                              .free_piece = NONE};
+                                  .programs = programs,
+                                  .element = simulation->datatype->size,
+                                  .ranks = (uint32_t)programs->held,
+                                  .phase = phase,
+                                  .free_piece = NONE};
     if (simulation->reduction)
         engine->combine =
             model_combine(simulation->model, simulation->datatype, simulation->reduction);

@@ -1,6 +1,6 @@
 /*
- * events.c - what is to happen in a simulation, by time: a heap, each node with four children, which
- * is flatter than one with two and has them in one or two cache lines.
+ * events.c - what is to happen in a simulation, by time: a heap, each node with four children,
+ * which is flatter than one with two and has them in one or two cache lines.
  */
 #include "predict/simulate/internal.h"
 

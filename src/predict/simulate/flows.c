@@ -1,17 +1,18 @@
 /*
  * flows.c - flows through shared resources, each at its max-min fair rate.
  *
- * A flow has its own limit as its rate, or is bound by a resource: one that is full, and on which no
- * flow has more. That holds for all flows exactly if the rates are max-min fair. So a change opens
- * only flows that it may concern, and progressive filling gives them new rates while all others keep
- * theirs. It takes the resources in the order of their levels (what a resource has for each of its
- * flows that wants more than that), and opens further flows where it finds that they are concerned:
+ * A flow has its own limit as its rate, or is bound by a resource: one that is full, and on which
+ * no flow has more. That holds for all flows exactly if the rates are max-min fair. So a change
+ * opens only flows that it may concern, and progressive filling gives them new rates while all
+ * others keep theirs. It takes the resources in the order of their levels (what a resource has for
+ * each of its flows that wants more than that), and opens further flows where it finds that they
+ * are concerned:
  *
  *   - on the resource at hand, those that have more than its level;
  *   - where a flow gets less than before, those that are bound by its other resources.
  *
- * Both have at least the level at hand. So no level falls below it, and what is closed stays closed.
- * A resource that could serve all its flows at their own limits is full at no time.
+ * Both have at least the level at hand. So no level falls below it, and what is closed stays
+ * closed. A resource that could serve all its flows at their own limits is full at no time.
  */
 #include "predict/simulate/internal.h"
 
@@ -76,7 +77,8 @@ struct flows *flows_create(const double *capacities, uint32_t resources, uint32_
     struct flows *flows = calloc(1, sizeof *flows);
     if (!flows)
         return NULL;
-    *flows = (struct flows){.resource_count = resources, .hops_most = hops > 0 ? hops : 1, .free = NONE};
+    *flows =
+        (struct flows){.resource_count = resources, .hops_most = hops > 0 ? hops : 1, .free = NONE};
     flows->resources = calloc((size_t)resources + 1, sizeof *flows->resources);
     flows->changed = calloc((size_t)resources + 1, sizeof *flows->changed);
     if (!flows->resources || !flows->changed ||
@@ -168,7 +170,7 @@ static bool resource_binds(const struct resource *resource)
     return resource->most > resource->capacity * (1 + ALIKE * resource->count);
 }
 
-/* What a resource has for each open flow. */
+/* The rate that a resource has for each open flow. */
 static double resource_share(const struct resource *resource)
 {
     return fmax(resource->capacity - resource->used, 0) / resource->open;
@@ -257,7 +259,8 @@ static void flow_run(struct flows *flows, uint32_t number, double rate, double n
 }
 
 /* A flow gets its rate: its own limit, or what `bound` has for it. */
-static void flow_close(struct flows *flows, uint32_t number, double rate, uint32_t bound, double now)
+static void flow_close(struct flows *flows, uint32_t number, double rate, uint32_t bound,
+                       double now)
 {
     struct fair_flow *flow = &flows->flows[number];
     const struct flow_hop *hops = flow_hops(flows, number);
@@ -278,8 +281,8 @@ static void flow_close(struct flows *flows, uint32_t number, double rate, uint32
             resource_release(flows, &flows->resources[hops[h].resource], hops[h].resource);
 }
 
-/* What a resource has for each flow that wants more: its open flows, and those that keep more than
- * that. Infinity: there are none. */
+/* The rate that a resource has for each flow that wants more: its open flows, and those that keep
+ * more than that. Infinity: there are none. */
 static double resource_level(const struct flows *flows, const struct resource *resource)
 {
     double level = 0;

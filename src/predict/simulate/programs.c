@@ -181,7 +181,7 @@ static bool symmetry_is_possible(const struct programs *programs, enum symmetry 
     }
 }
 
-/* Of a rank of a group. */
+/* The program of a rank of a group. */
 static enum status program_build(const struct program_source *source, int group, int rank,
                                  struct rank_program **program, int32_t **peers)
 {
@@ -301,7 +301,8 @@ static enum status symmetry_find(const struct program_source *source, struct pro
     return STATUS_OK;
 }
 
-/* The programs of ranks that are equal are held once: a table by their hash, with open addressing. */
+/* The programs of ranks that are equal are held once: a table by their hash, with open
+ * addressing. */
 struct known {
     struct rank_program **slots;
     size_t size; /* a power of two; at most half of it is full */
@@ -345,8 +346,8 @@ static enum status operations_check(const struct program_source *source, int ran
 #define ESTIMATE_MARGIN                                                                            \
     2 /* what comes near to the limit is counted while the programs are written */
 
-/* Before all programs are written: by the fewest operations of some ranks. Rank 0, as a root, may have
- * many more than others. */
+/* Before all programs are written: by the fewest operations of some ranks. Rank 0, as a root, may
+ * have many more than others. */
 static enum status operations_estimate(const struct program_source *source,
                                        const struct programs *programs)
 {
@@ -363,7 +364,7 @@ static enum status operations_estimate(const struct program_source *source,
     return operations_check(source, programs->ranks, fewest * ranks / ESTIMATE_MARGIN);
 }
 
-/* Of the ranks of a group, each at its place among the job's. */
+/* Keeps the programs of the ranks of a group, each at its place among the job's. */
 static enum status group_hold(const struct program_source *source, int group, struct known *known,
                               struct programs *programs)
 {

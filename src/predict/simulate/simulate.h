@@ -27,8 +27,8 @@ enum rank_distance {
 };
 extern const char *const distance_names[]; /* ended by NULL: "same-cache", "same-node", "network" */
 
-/* A number that depends on a number of bytes: between two points linear in the logarithm of the bytes,
- * outside of them as at the nearest one. */
+/* A number that depends on a number of bytes: between two points linear in the logarithm of the
+ * bytes, outside of them as at the nearest one. */
 #define CURVE_MOST 24
 struct curve {
     int count; /* 0: the number is 0 */
@@ -39,24 +39,24 @@ struct curve {
 
 extern const char *const movement_names[]; /* ended by NULL: "push", "pull", "grant" */
 
-/* What a message costs. */
+/* The costs of a message. */
 struct path_cost {
     enum path path;
-    size_t least; /* for messages of so many bytes and more, up to those of the next row of its path */
+    size_t least; /* for messages of so many bytes and more, up to the next row of its path */
     enum movement movement;
     double latency;          /* from the end of the sender's part until the receiver may begin */
     double send_overhead;    /* of the sender's core, for each message */
     double receive_overhead; /* of the receiver's */
     struct curve send_byte, receive_byte; /* of the two cores for each byte, by the bytes of all
                                              buffers of the rank */
-    double sharing; /* where ranks share a core, each byte costs it so many times as much; 0: as much */
+    double sharing; /* where ranks share a core, a byte costs so many times as much; 0: as much */
     bool combines_apart; /* what is to be combined is received first, and combined then */
-    double wire;   /* of a port, for each byte; 0: there is no port */
-    double gap;    /* of a port, for each message */
-    size_t window; /* bytes that the sender may be ahead of the receiver; 0: any */
+    double wire;         /* of a port, for each byte; 0: there is no port */
+    double gap;          /* of a port, for each message */
+    size_t window;       /* bytes that the sender may be ahead of the receiver; 0: any */
 };
 
-/* What the flows of a link share. */
+/* The port that the flows of a link share. */
 enum port_kind {
     PORT_NONE, /* nothing: each connection has a wire of its own */
     PORT_RANK, /* those of a rank, in each direction */
@@ -65,11 +65,13 @@ enum port_kind {
 };
 extern const char *const port_names[]; /* ended by NULL: "none", "rank", "node" */
 
-/* The latency of a cache line from one core to another, ns, as a transport measures it when it connects ranks. */
+/* The latency of a cache line from one core to another, ns, as a transport measures it when it
+ * connects ranks. */
 struct core_latency {
     double least, most; /* both 0: not measured */
 };
-#define CORES_MOVED_FACTOR 2 /* a latency that is so many times another is of other cores, most likely */
+/* A latency that is so many times another is of other cores, most likely. */
+#define CORES_MOVED_FACTOR 2
 
 /* Adds more measurements; none if `most` is 0. */
 void core_latency_add(struct core_latency *latency, double least, double most);
@@ -77,7 +79,7 @@ void core_latency_add(struct core_latency *latency, double least, double most);
 #define PATH_COSTS_MOST 16
 #define RAIL_NAME_MOST  72
 struct link_model {
-    char transport[16]; /* its name */
+    char transport[16];        /* its name */
     char rail[RAIL_NAME_MOST]; /* the NIC port, "mlx5_2:1"; "": whatever the transport takes */
     enum rank_distance distance;
     enum port_kind port;
@@ -86,8 +88,8 @@ struct link_model {
     struct core_latency core; /* of the ranks of all jobs that measured it */
 };
 
-/* What it takes to combine elements, for each byte of the result, by the bytes of all buffers of the
- * rank. */
+/* The cost of combining elements, for each byte of the result, by the bytes of all buffers of
+ * the rank. */
 struct combine_cost {
     char datatype[24], reduction[16];
     struct curve byte;
@@ -99,13 +101,13 @@ struct combine_cost {
 
 struct model {
     char host[MODEL_TEXT_MOST], processor[MODEL_TEXT_MOST], made[MODEL_TEXT_MOST]; /* where, when */
-    int cores;            /* of a host, for ranks */
+    int cores;               /* of a host, for ranks */
     int caches, cache_cores; /* of a host; and the cores of each, with consecutive numbers */
-    double start;         /* of a rank's core, for each iteration */
-    double core_switch;   /* until a core that ranks share goes from one to another */
+    double start;            /* of a rank's core, for each iteration */
+    double core_switch;      /* until a core that ranks share goes from one to another */
     struct curve copy;    /* local copies: for each byte, by the bytes of all buffers of the rank */
-    struct curve bus;     /* the same, of what a host's memory gives to all its cores together: k cores
-                             that are at work take k times as long for a byte, where that is more */
+    struct curve bus;     /* the same, of what a host's memory gives to all its cores together: k
+                             cores at work take k times as long for a byte, where that is more */
     double copy_overhead; /* for each local operation */
     struct combine_cost combines[COMBINE_COSTS_MOST];
     int combine_count;
@@ -114,9 +116,10 @@ struct model {
 };
 
 /* The link that ranks at this distance use: that of the first of the transports (ended by a NULL
- * transport) that the model has for it; NULL: it has none. Of several, which are rails, that with this
- * number, from 0, around. Where the transport's nic= names some of them, only these count. */
-const struct link_model *model_link(const struct model *model, const struct transport_choice *choices,
+ * transport) that the model has for it; NULL: it has none. Of several, which are rails, that with
+ * this number, from 0, around. Where the transport's nic= names some of them, only these count. */
+const struct link_model *model_link(const struct model *model,
+                                    const struct transport_choice *choices,
                                     enum rank_distance distance, int rail);
 
 /* The first link whose cores seem to have moved while it was measured; NULL: there is none. */
@@ -129,8 +132,8 @@ int model_rails(const struct model *model, const struct transport_choice *choice
  * costlier way. Never NULL. */
 const struct path_cost *link_path(const struct link_model *link, enum path path, size_t bytes);
 
-/* What it takes to combine elements of this type; where the model lacks it, as for the nearest that it
- * has. NULL: it has none. */
+/* The cost of combining elements of this type; where the model lacks it, that of the nearest that
+ * it has. NULL: it has none. */
 const struct curve *model_combine(const struct model *model, const struct datatype *datatype,
                                   const struct reduction *reduction);
 
@@ -160,7 +163,7 @@ struct program_epoch {
 struct rank_program {
     uint32_t count, wait_count, epoch_count;
     int32_t lanes;
-    size_t elements; /* of all buffers */
+    size_t elements;                      /* of all buffers */
     struct program_operation *operations; /* one more than `count`, for first_wait */
     struct wait *waits;
     struct program_epoch *epochs;
@@ -169,16 +172,19 @@ struct rank_program {
 
 /* ---- The programs of all ranks, and whether one of them stands for all.
  *
- * Ranks are those of the job: several groups of them may run at the same time, each its own problem.
+ * Ranks are those of the job: several groups of them may run at the same time, each its own
+ * problem.
  *
  * Many algorithms treat all ranks alike: rank r does what rank 0 does, with peers that are as far
- * from it. Then all ranks do everything at the same time, and a simulation of rank 0 alone is exact,
- * as long as links and cores treat all ranks alike, too. "As far" means: the same distance around
- * the ring of ranks; the same bits flipped in the rank's number; or, where ranks form groups of one
- * size, the same distance around the ring of groups, and around that of the ranks in a group.
+ * from it. Then all ranks do everything at the same time, and a simulation of rank 0 alone is
+ * exact, as long as links and cores treat all ranks alike, too. "As far" means: the same distance
+ * around the ring of ranks; the same bits flipped in the rank's number; or, where ranks form groups
+ * of one size, the same distance around the ring of groups, and around that of the ranks in a
+ * group.
  *
- * The programs show whether that is so. An algorithm may declare that all its ranks are alike; then only
- * some programs are written and compared, since those of p ranks with p messages each take p^2 time.
+ * The programs show whether that is so. An algorithm may declare that all its ranks are alike; then
+ * only some programs are written and compared, since those of p ranks with p messages each take p^2
+ * time.
  * ---- */
 
 enum symmetry {
@@ -192,16 +198,17 @@ enum symmetry {
 struct programs {
     int ranks;
     enum symmetry symmetry;
-    int held; /* programs: 1 where rank 0 stands for all, else those of all ranks */
+    int held;          /* programs: 1 where rank 0 stands for all, else those of all ranks */
     size_t operations; /* of these */
-    struct rank_program **program; /* of each; ranks with equal programs share them */
-    int32_t **peers;               /* of each, by operation */
+    struct rank_program **program;  /* of each; ranks with equal programs share them */
+    int32_t **peers;                /* of each, by operation */
     struct rank_program **distinct; /* each program once */
     int distinct_count;
     const struct shape *shape; /* of the problem; NULL: none */
 };
 
-/* Of each pair of ranks, what must be equal where a symmetry is to hold, such as the class of the link. */
+/* The property of a pair of ranks that must be equal where a symmetry is to hold, such as the class
+ * of the link. */
 typedef int link_kind(const void *context, int rank, int peer);
 
 struct program_source {
@@ -209,14 +216,15 @@ struct program_source {
     const struct problem *problem; /* of each group; a single one has the job's ranks */
     int groups;
     int channels;
-    bool symmetric; /* one rank may stand for all: of a single group */
+    bool symmetric;  /* one rank may stand for all: of a single group */
     link_kind *kind; /* NULL: all pairs are alike */
     const void *context;
     size_t operations_most; /* that may be held, of all ranks */
 };
 
-/* Builds the schedules of all ranks. Errors as of schedule_build(); STATUS_USAGE: they have more than
- * operations_most; STATUS_ERROR: memory ran out. On success the caller calls programs_close(). */
+/* Builds the schedules of all ranks. Errors as of schedule_build(); STATUS_USAGE: they have more
+ * than operations_most; STATUS_ERROR: memory ran out. On success the caller calls
+ * programs_close(). */
 enum status programs_open(const struct program_source *source, struct programs *programs);
 void programs_close(struct programs *programs);
 
@@ -228,40 +236,42 @@ int symmetry_peer(const struct programs *programs, enum symmetry symmetry, int r
 struct simulation {
     const struct model *model;
     const struct choice *choice;
-    const struct problem *problem;  /* one for each group of ranks; all have the same number of ranks */
-    int groups;                     /* that run at the same time; 1: all ranks, numbered as in it */
-    int channels;                   /* slices of every block */
+    const struct problem *problem; /* one for each group; all have the same number of ranks */
+    int groups;                    /* that run at the same time; 1: all ranks, numbered as in it */
+    int channels;                  /* slices of every block */
     const struct datatype *datatype;
     const struct reduction *reduction; /* NULL: the collective does not combine */
     const struct memory_kind *memory;
     const struct transport_choice *transports; /* that may be used, ended by a NULL transport */
     enum copy_policy copy;
-    size_t chunk;    /* bytes; 0: whole messages; GRAIN_AUTO */
+    size_t chunk;                    /* bytes; 0: whole messages; GRAIN_AUTO */
     const struct topology *topology; /* between the hosts; NULL: only their ports are shared */
-    const int *end;  /* of each of the job's ranks, in the topology */
-    bool shared;     /* the buffers lie in memory that peers of the host can map */
-    const int *node; /* the host of each of the job's ranks, from 0, fewer than the ranks; NULL: all have
-                        one host */
-    const int *core; /* of each of the job's ranks, on its host: which ranks share a cache; NULL: in turn, as a run binds
-                        them */
-    const int *rail; /* of each of the job's ranks: by which of the model's rails it reaches other hosts, from 0; NULL: the
-                        ranks of a host take turns */
-    bool barrier;    /* an iteration begins for each rank when the start barrier of a run releases it, where
-                        there are several hosts and not too many ranks; else for all at once */
+    const int *end;                  /* of each of the job's ranks, in the topology */
+    bool shared;                     /* the buffers lie in memory that peers of the host can map */
+    const int *node; /* the host of each of the job's ranks, from 0, fewer than the ranks; NULL: all
+                        have one host */
+    const int *core; /* of each of the job's ranks, on its host: which ranks share a cache; NULL: in
+                        turn, as a run binds them */
+    const int *rail; /* of each of the job's ranks: by which of the model's rails it reaches other
+                        hosts, from 0; NULL: the ranks of a host take turns */
+    bool barrier;    /* an iteration begins for each rank when the start barrier of a run releases
+                        it, where there are several hosts and not too many ranks; else for all at
+                        once */
     const double *released; /* when: simulate() finds it */
-    int beside;      /* cores of each host that are busy with other work */
-    bool each_rank;  /* simulates all ranks, also where rank 0 stands for all */
-    double *step_end;     /* filled in: when the last rank ends each step, us; 0: no rank has it. NULL, and
-                             0 steps: not asked for */
-    int steps;            /* that it has room for */
-    double *group_time;   /* filled in: of each group, until its last rank has ended, us; where ranks share
-                             cores, in the simulation of which simulated->time is. NULL: not asked for */
-    uint64_t events_most; /* then it is given up, all runs together; 0: any number */
-    int pieces;      /* into which a long message is cut at most, so that its ends work at the same
+    int beside;             /* cores of each host that are busy with other work */
+    bool each_rank;         /* simulates all ranks, also where rank 0 stands for all */
+    double *step_end;       /* filled in: when the last rank ends each step, us; 0: no rank has it.
+                             NULL, and 0 steps: not asked for */
+    int steps;              /* that it has room for */
+    double *group_time;     /* filled in: of each group, until its last rank has ended, us; where
+                             ranks share cores, in the simulation of which simulated->time is.
+                             NULL: not asked for */
+    uint64_t events_most;   /* then it is given up, all runs together; 0: any number */
+    int pieces; /* into which a long message is cut at most, so that its ends work at the same
                         time; 1: none is cut */
 };
 
-/* Of all groups. */
+/* The ranks of all groups. */
 static inline int simulation_ranks(const struct simulation *simulation)
 {
     return simulation->groups * simulation->problem->ranks;
@@ -269,11 +279,11 @@ static inline int simulation_ranks(const struct simulation *simulation)
 
 /* ---- How long a collective takes: computes it from the schedules and the costs of a model.
  *
- * The simulator interprets the schedules that the executor runs, in the same way: operations are open
- * at once but for fences, each goes as far as earlier ones allow (collective/schedule/limit.h), messages on a
- * lane keep their order, and what a message does depends on its path. Time is that of cores, each of
- * which serves one operation at a time, piece by piece and in turn, and of wires, which flows share
- * fairly (internal.h).
+ * The simulator interprets the schedules that the executor runs, in the same way: operations are
+ * open at once but for fences, each goes as far as earlier ones allow
+ * (collective/schedule/limit.h), messages on a lane keep their order, and what a message does
+ * depends on its path. Time is that of cores, each of which serves one operation at a time, piece
+ * by piece and in turn, and of wires, which flows share fairly (internal.h).
  * ---- */
 
 struct simulated {
@@ -284,8 +294,8 @@ struct simulated {
     enum symmetry symmetry; /* that let rank 0 stand for all */
 };
 
-/* Errors: STATUS_USAGE: the algorithm refuses the problem, or the model lacks the links that it needs;
- * STATUS_ERROR: memory ran out, or it takes more than simulation->events_most. */
+/* Errors: STATUS_USAGE: the algorithm refuses the problem, or the model lacks the links that it
+ * needs; STATUS_ERROR: memory ran out, or it takes more than simulation->events_most. */
 enum status simulate(const struct simulation *simulation, struct simulated *simulated);
 
 #endif

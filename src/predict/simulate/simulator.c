@@ -39,7 +39,8 @@ static bool ranks_share_cores(const struct simulation *simulation)
 static double group_time(const struct sim_engine *engine, const struct problem *problem)
 {
     double longest = 0;
-    bool stands_for_all = engine->programs->symmetry != SYMMETRY_NONE; /* rank 0, of the only group */
+    /* Rank 0 does, of the only group. */
+    bool stands_for_all = engine->programs->symmetry != SYMMETRY_NONE;
     for (int i = 0; i < (stands_for_all ? 1 : problem->ranks); i++) {
         int rank = stands_for_all ? 0 : problem_member(problem, i);
         double time = engine->rank[rank].end - engine->rank[rank].begun;
@@ -116,8 +117,8 @@ static enum status phases_simulate(const struct simulation *simulation,
     return status;
 }
 
-/* Iterations until the leads of ranks are those that last. Rank 0 comes to the first barrier long after all
- * others, as it does in a run. */
+/* Iterations until the leads of ranks are those that last. Rank 0 comes to the first barrier long
+ * after all others, as it does in a run. */
 static enum status releases_settle(struct simulation *simulation, const struct programs *programs,
                                    double *released)
 {
@@ -143,12 +144,13 @@ static bool has_barrier(const struct simulation *simulation)
     return simulation->barrier && several && ranks <= BARRIER_RANKS_MOST;
 }
 
-/* The ranks of each host take so many things in turn, its cores or rails: which each rank has. NULL: out of
- * memory. */
+/* The ranks of each host take so many things in turn, its cores or rails: which each rank has.
+ * NULL: out of memory. */
 static int *turns_deal(const struct simulation *simulation, int things)
 {
     int ranks = simulation_ranks(simulation);
-    int *taken = calloc((size_t)ranks, sizeof *taken), *count = calloc((size_t)ranks, sizeof *count);
+    int *taken = calloc((size_t)ranks, sizeof *taken),
+        *count = calloc((size_t)ranks, sizeof *count);
     for (int r = 0; r < ranks && taken && count; r++)
         taken[r] = count[simulation->node ? simulation->node[r] : 0]++ % things;
     if (!count) {
@@ -197,10 +199,10 @@ enum status simulate(const struct simulation *simulation, struct simulated *simu
         dealt.core = core = turns_deal(simulation, model->cores);
     if (needs_rail)
         dealt.rail = rail = turns_deal(simulation, rails);
-    enum status status = (needs_core && !core) || (needs_rail && !rail)
-                             ? fail(STATUS_ERROR, "out of memory for %d ranks",
-                                    simulation_ranks(simulation))
-                             : dealt_simulate(&dealt, simulated);
+    enum status status =
+        (needs_core && !core) || (needs_rail && !rail)
+            ? fail(STATUS_ERROR, "out of memory for %d ranks", simulation_ranks(simulation))
+            : dealt_simulate(&dealt, simulated);
     free(core);
     free(rail);
     return status;

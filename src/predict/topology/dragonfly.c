@@ -63,7 +63,7 @@ static void local_add(const struct topology *t, int group, int from, int to,
         route_add(route, link_up(t, CLASS_LOCAL, (uint32_t)(first + (to < from ? to : to - 1))));
 }
 
-/* Which of a group's links leads to another group. */
+/* The link of a group that leads to another group. */
 static int global_link(const struct dragonfly *fly, int group, int other)
 {
     return (other - group - 1 + fly->groups) % fly->groups;

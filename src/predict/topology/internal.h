@@ -53,7 +53,8 @@ bool spec_given(const struct spec *spec, const char *key);
 enum status spec_refuse(const struct spec *spec, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* ---- What a kind of topology has for topology.c: its keys, and formulas of its links and ways. ---- */
+/* ---- What a kind of topology has for topology.c: its keys, and formulas of its links and ways.
+ * ---- */
 
 /* More than anybody builds: they keep numbers within their types. */
 #define HOSTS_MOST (1 << 22)
@@ -130,7 +131,7 @@ struct topology_family {
     void (*name_end)(const struct topology *topology, int end, struct text *name); /* or NULL */
 };
 
-/* Which of several equally short ways: the same for each message of a pair. */
+/* A pair's choice among equally short ways: the same for each of its messages. */
 static inline uint64_t pair_hash(int from, int to)
 {
     uint64_t state = (uint64_t)(uint32_t)from << 32 | (uint32_t)to;
@@ -139,23 +140,24 @@ static inline uint64_t pair_hash(int from, int to)
 
 /* ---- Fat trees of two and of three levels of switches.
  *
- *      core          o o   o o          A switch has `radix` ports. Of those of an edge switch `down`
- *                    |X|   |X|          lead to hosts and `up` to switches above; their proportion is
- *      aggregation   o o   o o          the oversubscription. Three levels: radix/2 edge switches and
- *                    |X|   |X|          `up` aggregation switches are a pod, and aggregation switch j
- *      edge, leaf    o o   o o          of each pod meets the others at radix/2 core switches. Two
- *                   /| |\ /| |\         levels: each leaf meets the others at `up` spines.
+ *      core          o o   o o        A switch has `radix` ports. Of those of an edge switch `down`
+ *                    |X|   |X|        lead to hosts and `up` to switches above; their proportion is
+ *      aggregation   o o   o o        the oversubscription. Three levels: radix/2 edge switches and
+ *                    |X|   |X|        `up` aggregation switches are a pod, and aggregation switch j
+ *      edge, leaf    o o   o o        of each pod meets the others at radix/2 core switches. Two
+ *                   /| |\ /| |\       levels: each leaf meets the others at `up` spines.
  *      hosts
  *
- * With radix k and no oversubscription three levels are the k-ary fat tree of Al-Fares, Loukissas and
- * Vahdat, "A scalable, commodity data center network architecture", SIGCOMM 2008, of k^3/4 hosts.
+ * With radix k and no oversubscription three levels are the k-ary fat tree of Al-Fares, Loukissas
+ * and Vahdat, "A scalable, commodity data center network architecture", SIGCOMM 2008, of k^3/4
+ * hosts.
  * ---- */
 
 extern const struct topology_family family_fat_tree, family_leaf_spine;
 
-/* ---- Dragonflies: groups of `a` switches, each with `p` hosts, a link to each other switch
- * of its group, and `h` links to other groups. All groups are connected with each other by one link
- * in each direction: link k of a group (of its switch k/h) leads k + 1 groups on. a*h + 1 groups are
+/* ---- Dragonflies: groups of `a` switches, each with `p` hosts, a link to each other switch of its
+ * group, and `h` links to other groups. All groups are connected with each other by one link in
+ * each direction: link k of a group (of its switch k/h) leads k + 1 groups on. a*h + 1 groups are
  * the most.
  *
  *      group 0            group 1         A minimal way is local, global, local: at most 3 links
@@ -163,9 +165,9 @@ extern const struct topology_family family_fat_tree, family_leaf_spine;
  *      |\     /|          |\     /|       which a hash of the pair picks: longer, and it spreads
  *      hosts ...          hosts ...       traffic between two groups over all.
  *
- * Source: Kim, Dally, Scott, Abts, "Technology-driven, highly-scalable dragonfly topology", ISCA 2008.
- * Its numbering of global links is the "relative" one of Camarero, Vallejo, Beivide, "Topological
- * characterization of Hamming and dragonfly networks", TACO 2014.
+ * Source: Kim, Dally, Scott, Abts, "Technology-driven, highly-scalable dragonfly topology", ISCA
+ * 2008. Its numbering of global links is the "relative" one of Camarero, Vallejo, Beivide,
+ * "Topological characterization of Hamming and dragonfly networks", TACO 2014.
  * ---- */
 
 extern const struct topology_family family_dragonfly;
@@ -174,9 +176,9 @@ extern const struct topology_family family_dragonfly;
  * on both sides of each dimension. A torus is closed in each dimension, a mesh is not; a ring is a
  * torus of one.
  *
- * Messages go along the last dimension first, then along the one before it (dimension order: it keeps
- * wormhole networks free of deadlock; Dally, Seitz, 1987), the shorter way round. Half way round, a
- * host whose coordinate is even goes up, and others go down.
+ * Messages go along the last dimension first, then along the one before it (dimension order: it
+ * keeps wormhole networks free of deadlock; Dally, Seitz, 1987), the shorter way round. Half way
+ * round, a host whose coordinate is even goes up, and others go down.
  * ---- */
 
 extern const struct topology_family family_torus, family_mesh, family_ring;
@@ -184,16 +186,16 @@ extern const struct topology_family family_torus, family_mesh, family_ring;
 /* ---- A node as hwloc writes it (lstopo --of xml): cores below
  * caches, dies, packages and the machine. Its cores are the ends, or what `places` says.
  *
- * hwloc does not know what the links inside a processor carry. So each link up carries together what
- * all ends below it send, unless `cache`, `die` or `package` say less: the rate of the links above
- * third-level caches, dies and packages.
+ * hwloc does not know what the links inside a processor carry. So each link up carries together
+ * what all ends below it send, unless `cache`, `die` or `package` say less: the rate of the links
+ * above third-level caches, dies and packages.
  * ---- */
 
 extern const struct topology_family family_hwloc;
 
 /* ---- A topology that a file describes: links between vertices, the ways between them by a table,
- * and the vertices at which its hosts or ends sit. Its links are those of hosts, if these have ports,
- * and the edges of the graph.
+ * and the vertices at which its hosts or ends sit. Its links are those of hosts, if these have
+ * ports, and the edges of the graph.
  *
  * A way is one of the least cost, the sum of its links' costs, and leads through no end. Of several
  * next links that lie on such ways and have consecutive numbers, the pair's hash takes one.
@@ -271,11 +273,11 @@ extern const struct topology_family family_nccl;
 
 /* ---- Rail-optimised networks of hosts with several GPUs, each with a NIC.
  *
- *      spines                 o   o   o       GPU i of each host of a pod reaches leaf i of the pod
- *                             |\ /|\ /|       through its own NIC. Inside a host a switch (NVSwitch)
- *      leaves: rail 0, 1, 2   o   o   o       joins the GPUs. A message between two rails goes to the
- *                             |   |   |       receiver's rail inside the sender's host (NCCL's PXN),
- *      GPUs of a host         o   o   o       or over a spine.
+ *      spines                 o   o   o     GPU i of each host of a pod reaches leaf i of the pod
+ *                             |\ /|\ /|     through its own NIC. Inside a host a switch (NVSwitch)
+ *      leaves: rail 0, 1, 2   o   o   o     joins the GPUs. A message between two rails goes to the
+ *                             |   |   |     receiver's rail inside the sender's host (NCCL's PXN),
+ *      GPUs of a host         o   o   o     or over a spine.
  *                              \  |  /
  *      inside it                 [ ]
  *
@@ -289,9 +291,9 @@ extern const struct topology_family family_rail;
  * form): hosts behind switches, and switches behind switches.
  *
  * The file does not say how many cables lead from a switch to one above it. LinkSpeed= of the one
- * above gives what each of its links carries, in the unit of the slowest LinkSpeed= of a switch that
- * has hosts (without one: 1). Where it has none, the links up of a switch carry together what comes
- * from below it, divided by `oversubscription`.
+ * above gives what each of its links carries, in the unit of the slowest LinkSpeed= of a switch
+ * that has hosts (without one: 1). Where it has none, the links up of a switch carry together what
+ * comes from below it, divided by `oversubscription`.
  * ---- */
 
 extern const struct topology_family family_slurm;

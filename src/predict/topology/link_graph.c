@@ -177,8 +177,8 @@ static size_t way_length(const struct link_graph *graph, int from, int to)
     return length;
 }
 
-/* Equally cheap ways may have different lengths; no way has more links than its cost, nor than there
- * are vertices. */
+/* Equally cheap ways may have different lengths; no way has more links than its cost, nor than
+ * there are vertices. */
 static enum status ways_check(struct link_graph *graph, const uint32_t *cost, int target,
                               const char *what)
 {

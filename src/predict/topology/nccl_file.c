@@ -147,7 +147,8 @@ static const struct xml_element *child_find(const struct xml_element *element, c
     return child;
 }
 
-/* Devices and switches below a vertex. Recursion ends at the depth that the file's reader allows. */
+/* Devices and switches below a vertex. Recursion ends at the depth that the file's reader
+ * allows. */
 static enum status pcis_take(struct nccl_reader *reader, const struct xml_element *element,
                              int above)
 {
@@ -267,7 +268,7 @@ static enum status cpus_link(struct nccl_reader *reader)
     return status;
 }
 
-/* What 1 is, in GB/s. */
+/* The rate that counts as 1, in GB/s. */
 static double unit_find(const struct nccl_reader *reader)
 {
     double unit = 0;

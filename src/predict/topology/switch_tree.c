@@ -164,7 +164,7 @@ static enum status list_expand(const struct switch_tree *tree, const struct tree
     return STATUS_OK;
 }
 
-/* What is called with each host, and what came of it. */
+/* The function that is called with each host, and its status. */
 struct host_visit {
     enum status (*each)(void *argument, const char *host);
     void *argument;

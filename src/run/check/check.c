@@ -14,7 +14,7 @@
 #include <string.h>
 
 /*
- * The results that must come of the inputs, by contract.
+ * The results that must follow from the inputs, by contract.
  */
 bool pattern_expectation(const struct pattern *pattern, int rank, size_t at,
                          struct expectation *expectation)
@@ -426,7 +426,7 @@ struct kept {
     size_t seen, last; /* wrong elements so far, and the last of them */
 };
 
-/* Those of a run that begins at element `at`. */
+/* Keeps wrong elements of a run that begins at element `at`. */
 static enum status keep_from_run(const struct destination *to, const struct comparison *run,
                                  size_t at, struct kept *kept)
 {
@@ -496,18 +496,19 @@ static enum status explain(const struct destination *to, const struct kept *kept
     return status;
 }
 
-/* The witnesses are the first of all wrong elements where these are too many to be kept. */
+/* The evidence is the first of all wrong elements where these are too many to be kept. */
 static enum status testify(const struct destination *to, const struct kept *kept,
                            struct finding *finding)
 {
-    struct witnesses *witnesses = &finding->witnesses;
+    struct iteration_evidence *evidence = &finding->evidence;
     struct kept first = {.stride = 1};
     struct comparison run;
     if (kept->stride == 1)
-        return witnesses_take(to, kept->at, kept->count, kept->count == finding->wrong, witnesses);
-    for (size_t at = 0; first.count < WITNESSES_MOST && run_at(to, at, &run); at += run.count)
+        return iteration_evidence_take(to, kept->at, kept->count, kept->count == finding->wrong,
+                                       evidence);
+    for (size_t at = 0; first.count < EVIDENCE_MOST && run_at(to, at, &run); at += run.count)
         TRY(keep_from_run(to, &run, at, &first));
-    return witnesses_take(to, first.at, first.count, false, witnesses);
+    return iteration_evidence_take(to, first.at, first.count, false, evidence);
 }
 
 enum status check_result(const struct memory *memory, const struct pattern *pattern, int rank,
@@ -524,8 +525,8 @@ enum status check_result(const struct memory *memory, const struct pattern *patt
     if (wrong == 0 || !tick_on(memory->tick))
         return STATUS_OK; /* also when the job has ended: what was counted then means nothing */
     finding->kind = FINDING_RESULT;
-    finding->iteration = finding->witnesses.iteration = pattern->inputs.iteration;
-    finding->root = finding->witnesses.root = pattern->problem.root;
+    finding->iteration = finding->evidence.iteration = pattern->inputs.iteration;
+    finding->root = finding->evidence.root = pattern->problem.root;
     finding->hop_peer = -1;
     finding->wrong = wrong;
     finding->first.source = EVERY_RANK;

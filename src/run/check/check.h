@@ -24,14 +24,14 @@ struct pattern {
     struct inputs inputs; /* of as many ranks; reduction: NULL unless the collective reduces */
 };
 
-/* What destination element `at` of `rank` must be; false if the destination ends before it. */
+/* The expectation for element `at` of `rank`'s destination; false: that ends before it. */
 bool pattern_expectation(const struct pattern *pattern, int rank, size_t at,
                          struct expectation *expectation);
 
 /* Destination elements [first, first + count) of `rank`, as the contract has them. */
 void pattern_expect(const struct pattern *pattern, int rank, size_t first, size_t count, void *to);
 
-/* What stands in destinations, scratch and canaries before a run: bytes that no input has often. */
+/* The byte in destinations, scratch and canaries before a run: no input has it often. */
 #define PATTERN_POISON 0xD5
 
 /* Bytes of the longest element as text: a pair of a double and its index. */
@@ -88,8 +88,8 @@ struct hypothesis {
  * and comes before the last of them, is right.
  * ---- */
 
-#define WITNESSES_MOST     8 /* of an iteration */
-#define WITNESS_ITERATIONS 4 /* that are kept; more are counted */
+#define EVIDENCE_MOST       8 /* wrong elements of an iteration */
+#define EVIDENCE_ITERATIONS 4 /* that are kept; more are counted */
 
 struct wrong_element {
     uint64_t at; /* destination element */
@@ -98,36 +98,36 @@ struct wrong_element {
 };
 
 /* Evidence about one iteration. */
-struct witnesses {
+struct iteration_evidence {
     uint64_t iteration;
     int root;
     bool complete; /* these are all wrong elements of the rank */
     bool spread;   /* their order is a random one; else they ascend */
     int count;
-    struct wrong_element of[WITNESSES_MOST];
+    struct wrong_element of[EVIDENCE_MOST];
 };
 
-/* Of a rank: of its first iterations with a wrong result. */
-struct witness_log {
+/* A rank's evidence about its first iterations with a wrong result. */
+struct evidence_log {
     uint64_t iterations;
-    struct witnesses of[WITNESS_ITERATIONS]; /* ascending */
-    bool source_changed;                     /* in some iteration, as far as that is checked */
+    struct iteration_evidence of[EVIDENCE_ITERATIONS]; /* ascending */
+    bool source_changed; /* in some iteration, as far as that is checked */
 };
 
-void witness_log_add(struct witness_log *log, const struct witnesses *witnesses);
+void evidence_log_add(struct evidence_log *log, const struct iteration_evidence *evidence);
 
 /* Encodes or decodes it; as finding_code(). */
-void witness_log_code(struct codec codec, int ranks, struct witness_log *log);
+void evidence_log_code(struct codec codec, int ranks, struct evidence_log *log);
 
-enum witness_answer {
-    WITNESS_SILENT, /* it is not known what the rank has there */
-    WITNESS_RIGHT,  /* what belongs there */
-    WITNESS_WRONG,
+enum evidence_answer {
+    EVIDENCE_SILENT, /* it is not known what the rank has there */
+    EVIDENCE_RIGHT,  /* what belongs there */
+    EVIDENCE_WRONG,
 };
 
-/* What the rank has as destination element `at` in that iteration. *element: if it is wrong. */
-enum witness_answer witness_log_ask(const struct witness_log *log, uint64_t iteration, uint64_t at,
-                                    const struct wrong_element **element);
+/* The log's answer for destination element `at` in that iteration. *element: if it is wrong. */
+enum evidence_answer evidence_log_ask(const struct evidence_log *log, uint64_t iteration,
+                                      uint64_t at, const struct wrong_element **element);
 
 /* ---- The facts about a wrong result of one rank. Rank 0 groups the findings of all ranks
  * and puts them into words.
@@ -138,7 +138,7 @@ enum witness_answer witness_log_ask(const struct witness_log *log, uint64_t iter
 #define FINDING_ELEMENTS     3
 #define FINDING_SOURCES      32
 
-/* What explains one stretch of samples, or several alike. */
+/* The explanation of one stretch of samples, or of several alike. */
 struct explanation {
     struct hypothesis hypotheses[FINDING_HYPOTHESES]; /* the simplest first */
     uint64_t fitting;                                 /* how many fit */
@@ -189,8 +189,8 @@ struct finding {
     uint64_t unexplained, single_bits;
     struct wrong_element elements[FINDING_ELEMENTS];
     uint64_t unlooked;
-    struct witnesses
-        witnesses; /* which travel in the log of their rank, and not with the finding */
+    struct iteration_evidence
+        evidence; /* which travels in the log of its rank, and not with the finding */
 };
 
 /* Explanations that are kept. */
@@ -287,7 +287,7 @@ struct finding_groups {
 /* The fault as this rank alone shows it. */
 struct finding_group finding_group_of_rank(const struct finding *finding, const int *rank);
 
-/* `findings[r]`: of rank r; they must outlive the groups, which finding_groups_free()
+/* `findings[r]`: of rank r; they must last longer than the groups, which finding_groups_free()
  * gives back. `joined`: those that no hypothesis explains are known to show one fault. */
 void finding_groups_make(const struct finding *const *findings, int ranks, bool joined,
                          struct finding_groups *groups);
@@ -295,7 +295,7 @@ void finding_groups_free(struct finding_groups *groups);
 
 /* ---- A fault, put into words. ---- */
 
-/* What the findings are about. */
+/* The collective and the ranks that the findings are about. */
 struct diagnosis_context {
     const struct collective *collective;
     const struct datatype *datatype;

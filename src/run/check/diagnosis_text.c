@@ -20,7 +20,7 @@ struct wording {
     enum diagnosis_detail detail;
 };
 
-/* What a rank is called. */
+/* The number by which a rank is called. */
 static int called(const struct wording *wording, int rank)
 {
     const int *members = wording->context->members;

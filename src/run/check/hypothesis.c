@@ -1,6 +1,6 @@
 /*
- * hypothesis.c - tries what may have happened to a stretch of samples, and keeps the hypotheses that
- * reach farthest.
+ * hypothesis.c - tries what may have happened to a stretch of samples, and keeps the hypotheses
+ * that reach farthest.
  *
  * Reductions. The sets of ranks are all cyclic intervals, and the classes that exchanges between
  * far halves make. For intervals the predictions of all p^2 sets are built from each other, one
@@ -78,7 +78,7 @@ bool rank_set_within(const struct rank_set *inner, const struct rank_set *outer,
 }
 
 /*
- * What a hypothesis predicts for the samples of a result.
+ * The prediction of a hypothesis for the samples of a result.
  */
 #define PREDICTED_MOST 128 /* samples predicted at a time */
 

@@ -44,10 +44,10 @@ struct evidence {
     char *now, *before;
 };
 
-/* Reads the first of wrong[0 .. count), ascending, in the order of witnesses. `all`: they are all
- * wrong elements. Those that have changed meanwhile are left out. */
-enum status witnesses_take(const struct destination *to, const size_t *wrong, size_t count,
-                           bool all, struct witnesses *witnesses);
+/* Reads the first of wrong[0 .. count), ascending, in the order of the evidence. `all`: they are
+ * all wrong elements. Those that have changed meanwhile are left out. */
+enum status iteration_evidence_take(const struct destination *to, const size_t *wrong, size_t count,
+                                    bool all, struct iteration_evidence *evidence);
 
 /* A wrong element as it travels. */
 void element_code(struct codec codec, int ranks, struct wrong_element *element);

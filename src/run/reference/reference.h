@@ -15,7 +15,7 @@
 
 struct vendor_session; /* one rank's part of the library's communicator */
 
-/* What a job asks of the library. */
+/* The collective that a job asks of the library. */
 struct vendor_task {
     const struct collective *collective;
     const struct datatype *datatype;
@@ -53,9 +53,9 @@ struct vendor {
     enum status (*open)(struct control *control, const struct vendor_task *tasks, int count,
                         const struct tick *tick, struct vendor_session **session);
     /* Makes a collective ready to run on these buffers, one run at a time in a session. It keeps
-     * nothing of the problem: a run that was abandoned may outlive that. The buffers must stay
-     * until the process ends if a run failed. The first run may connect the ranks, and is not to be
-     * timed. */
+     * nothing of the problem: a run that was abandoned may last longer than that. The buffers must
+     * stay until the process ends if a run failed. The first run may connect the ranks, and is not
+     * to be timed. */
     enum status (*prepare)(struct vendor_session *session, const struct vendor_call *call,
                            struct execution **execution);
     /* Leaves the communicator without the other ranks, and aborts what still runs. NULL is

@@ -148,7 +148,7 @@ static bool connectivity_share_decode(void *argument, int rank, struct reader *r
            device_table_decode(&connectivity->devices, rank, reader);
 }
 
-/* What rank 0 makes of the shares of all ranks. */
+/* Rank 0's conclusions from the shares of all ranks. */
 static void connectivity_conclude(struct connectivity *connectivity, const struct member *members)
 {
     device_table_complete(&connectivity->devices);

@@ -137,7 +137,7 @@ struct sentences {
     int count;
 };
 
-/* What all devices of a group, which should agree in a fact, have of it. */
+/* The values of a fact on all devices of a group, which should agree in it. */
 struct tally {
     const struct device_table *table;
     const struct device *like; /* one of the group */

@@ -17,7 +17,7 @@
 #define SLOW_SECONDS  1.0 /* a healthy one answers sooner */
 #define CLOSE_SECONDS 1.0
 
-/* What follows from a driver that does not answer a rank that ends. */
+/* The consequence of a driver that does not answer a rank that ends. */
 #define LACK "what the devices of this rank counted last is not known"
 
 /* Asking the drivers. */
@@ -31,7 +31,7 @@ struct watched_device {
     struct counter_list counters, now; /* at the last look, and a later reading */
 };
 
-/* What the thread that asks drivers uses. */
+/* The data of the thread that asks drivers. */
 struct watched {
     struct inquiry inquiry;
     const struct links *links;
@@ -187,7 +187,7 @@ bool device_watch_has_devices(const struct device_watch *watch)
     return watch->state == WATCH_LOST || (watch->watched && watch->watched->count > 0);
 }
 
-/* Which rank reads which device. */
+/* The rank that reads each device. */
 
 void device_watch_encode(const struct device_watch *watch, struct bytes *share)
 {
@@ -282,7 +282,7 @@ enum status device_watch_begin(struct device_watch *watch)
     return status;
 }
 
-/* What the device has counted between the last look and a reading. */
+/* The counts of the device between the last look and a reading. */
 static void device_look(struct device_watch *watch, int index, struct counter_list *change)
 {
     struct watched_device *device = &watch->watched->devices[index];

@@ -16,21 +16,21 @@
 /* Evidence of elements, which is being collected. */
 struct testimony {
     const struct problem *problem;
-    const struct witness_log *const *logs; /* by rank */
-    const uint64_t *only;                  /* NULL, or an iteration: of no other */
+    const struct evidence_log *const *logs; /* by rank */
+    const uint64_t *only;                   /* NULL, or an iteration: of no other */
     int count;
     struct place_evidence of[ELEMENTS_MOST];
 };
 
 /* The values that all ranks have of an element that `rank` has wrong. */
 static void evidence_make(const struct testimony *testimony, int rank,
-                          const struct witnesses *witnesses, const struct wrong_element *element,
-                          struct place_evidence *evidence)
+                          const struct iteration_evidence *found,
+                          const struct wrong_element *element, struct place_evidence *evidence)
 {
     bool uniform = collective_is_uniform(testimony->problem->collective);
-    *evidence = (struct place_evidence){.iteration = witnesses->iteration,
+    *evidence = (struct place_evidence){.iteration = found->iteration,
                                         .at = element->at,
-                                        .root = witnesses->root,
+                                        .root = found->root,
                                         .rank = uniform ? EVERY_RANK : rank};
     memcpy(evidence->expected, element->expected, sizeof evidence->expected);
     for (int r = 0; r < testimony->problem->ranks; r++) {
@@ -40,8 +40,8 @@ static void evidence_make(const struct testimony *testimony, int rank,
         if (!uniform && r != rank)
             continue;
         evidence->has[r] =
-            witness_log_ask(testimony->logs[r], witnesses->iteration, element->at, &there);
-        if (evidence->has[r] == WITNESS_WRONG)
+            evidence_log_ask(testimony->logs[r], found->iteration, element->at, &there);
+        if (evidence->has[r] == EVIDENCE_WRONG)
             memcpy(evidence->got[r], there->got, sizeof evidence->got[r]);
     }
 }
@@ -49,14 +49,14 @@ static void evidence_make(const struct testimony *testimony, int rank,
 /* Adds the element of a rank of this number in this iteration, if there is one, and it is new. */
 static void testimony_add(struct testimony *testimony, int rank, int iteration, int number)
 {
-    const struct witness_log *log = testimony->logs[rank];
-    const struct witnesses *witnesses = &log->of[iteration];
+    const struct evidence_log *log = testimony->logs[rank];
+    const struct iteration_evidence *found = &log->of[iteration];
     struct place_evidence evidence;
-    if ((uint64_t)iteration >= log->iterations || number >= witnesses->count ||
+    if ((uint64_t)iteration >= log->iterations || number >= found->count ||
         testimony->count == ELEMENTS_MOST ||
-        (testimony->only && witnesses->iteration != *testimony->only))
+        (testimony->only && found->iteration != *testimony->only))
         return;
-    evidence_make(testimony, rank, witnesses, &witnesses->of[number], &evidence);
+    evidence_make(testimony, rank, found, &found->of[number], &evidence);
     for (int i = 0; i < testimony->count; i++)
         if (testimony->of[i].iteration == evidence.iteration &&
             testimony->of[i].at == evidence.at && testimony->of[i].rank == evidence.rank)
@@ -64,15 +64,15 @@ static void testimony_add(struct testimony *testimony, int rank, int iteration, 
     testimony->of[testimony->count++] = evidence;
 }
 
-struct place_list logs_places(struct element_graph *graph, const struct witness_log *const *logs,
+struct place_list logs_places(struct element_graph *graph, const struct evidence_log *const *logs,
                               const int *ranks, int count, const uint64_t *only, bool lost)
 {
     struct testimony *testimony = new_array(1, sizeof *testimony);
     testimony->problem = &graph->problem;
     testimony->logs = logs;
     testimony->only = only;
-    for (int number = 0; number < WITNESSES_MOST; number++)
-        for (int iteration = 0; iteration < WITNESS_ITERATIONS; iteration++)
+    for (int number = 0; number < EVIDENCE_MOST; number++)
+        for (int iteration = 0; iteration < EVIDENCE_ITERATIONS; iteration++)
             for (int i = 0; i < count; i++)
                 testimony_add(testimony, ranks[i], iteration, number);
     struct place_list list = places_search(graph, testimony->of, testimony->count, lost);
@@ -87,7 +87,7 @@ struct place_list fault_places(const struct group_line *line, const int *ranks, 
     const struct candidate *candidate = line_candidate(whole);
     const struct inputs inputs = job_inputs(whole->job, candidate, &line->ranks, 0);
     struct problem problem = whole->mine->problem; /* of the group of rank 0 */
-    const struct witness_log *logs[GRAPH_RANKS_MOST];
+    const struct evidence_log *logs[GRAPH_RANKS_MOST];
     int ring_place[GRAPH_RANKS_MOST];
     struct place_list list = {.searched = false};
     problem.shape = line->ranks.nodes;
@@ -97,7 +97,7 @@ struct place_list fault_places(const struct group_line *line, const int *ranks, 
     if (!graph)
         return list;
     for (int r = 0; r < problem.ranks; r++) {
-        logs[r] = &summary_of(line, r)->witnesses;
+        logs[r] = &summary_of(line, r)->evidence;
         if (problem.ring_place)
             ring_place[r] = problem.ring_place[line->ranks.members[r]];
     }

@@ -74,7 +74,7 @@ void result_find_losses(const struct member *members, struct result *result);
 
 /* ---- Where the bottleneck is, from the counts at both ends of all links. ---- */
 
-/* What one link carried in the timed iterations of a line. */
+/* The traffic of one link in the timed iterations of a line. */
 struct bottleneck_link {
     int from, to;     /* ranks */
     uint64_t bytes;   /* of messages */
@@ -121,18 +121,18 @@ uint64_t bottleneck_own(const struct bottleneck_link *link);
  * the others has fast links to more than a quarter of them.
  * ---- */
 
-/* Of values in descending order, how many stand above the widest gap: the greatest ratio of
- * neighbours, `least` at least, where smaller values count as `floor`. 0: there is no such gap. */
+/* The number of `values`, which descend, above the widest gap: the greatest ratio of neighbours,
+ * `least` at least, where smaller values count as `floor`. 0: there is no such gap. */
 size_t gap_above(const double *values, size_t count, double floor, double least);
 
-/* What the links from one host to another carried together. */
+/* The traffic of all links from one host to another. */
 struct host_traffic {
     int from, to; /* nodes */
     double bytes, busy, own;
 };
 
-/* Of all hosts that exchange anything, by sender and then receiver; `pairs` has room for one of
- * each link. Returns how many they are. *most: bytes of a pair. */
+/* The traffic of all pairs of hosts that exchange anything, by sender and then receiver; `pairs`
+ * has room for one for each link. Returns the number of pairs. *most: bytes of a pair. */
 size_t host_traffic_gather(const struct bottleneck_case *given, struct host_traffic *pairs,
                            double *most);
 
@@ -229,7 +229,7 @@ struct incident {
 
 struct incidents; /* NULL is allowed in all calls but incidents_note() */
 
-/* `stats` and `links` outlive it. */
+/* `stats` and `links` must last longer than the incidents. */
 void incidents_create(const struct link_stats *stats, struct links *links,
                       struct incidents **incidents);
 void incidents_free(struct incidents *incidents);
@@ -285,7 +285,7 @@ void outliers_find(const struct outlier_case *given, struct result *result);
 
 struct step_times; /* NULL: not asked for, in all calls below */
 
-/* The clock has steps, and outlives it; it may be without, and then *made is NULL. On success the
+/* The clock must last longer than *made, which is NULL where the clock has no steps. On success the
  * caller calls step_times_free(). */
 enum status step_times_create(const struct step_clock *clock, struct step_times **made);
 void step_times_free(struct step_times *times);
@@ -325,7 +325,7 @@ static inline const struct member *member_of(const struct group_line *line, int 
 /* ---- Where the fault of a group's ranks may have happened. ---- */
 
 /* The places of which an altered value, or a lost message, would have left what all ranks have, as
- * far as the witnesses of `ranks` tell. `only`: those of this iteration; NULL: of all. */
+ * far as the evidence of `ranks` tells. `only`: those of this iteration; NULL: of all. */
 struct place_list fault_places(const struct group_line *line, const int *ranks, int count,
                                const uint64_t *only, bool lost);
 
@@ -374,7 +374,7 @@ struct element_graph {
     const struct tick *tick; /* NULL is allowed */
     struct schedule *schedules[GRAPH_RANKS_MOST];
 
-    /* Of an element: */
+    /* The element that is followed: */
     bool is_complete; /* every part of it has come from somewhere, and there was room */
     int results[GRAPH_RANKS_MOST]; /* nodes; NO_NODE: the rank has no such element */
     int count;
@@ -414,8 +414,8 @@ struct place_evidence {
     int rank; /* whose element it is; EVERY_RANK: all have the same */
     unsigned char expected[DATATYPE_SIZE_MOST];
     uint64_t changed; /* ranks whose sources may not be what they were, by bit */
-    enum witness_answer has[GRAPH_RANKS_MOST];
-    unsigned char got[GRAPH_RANKS_MOST][DATATYPE_SIZE_MOST]; /* WITNESS_WRONG */
+    enum evidence_answer has[GRAPH_RANKS_MOST];
+    unsigned char got[GRAPH_RANKS_MOST][DATATYPE_SIZE_MOST]; /* EVIDENCE_WRONG */
 };
 
 /* The places that explain each of the elements. A place in which bytes of the element changed
@@ -425,7 +425,7 @@ struct place_list places_search(struct element_graph *graph, const struct place_
                                 int count, bool lost);
 
 /* The same by the logs of all ranks of the graph: of elements that ranks[0 .. count) have wrong. */
-struct place_list logs_places(struct element_graph *graph, const struct witness_log *const *logs,
+struct place_list logs_places(struct element_graph *graph, const struct evidence_log *const *logs,
                               const int *ranks, int count, const uint64_t *only, bool lost);
 
 #endif

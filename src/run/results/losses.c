@@ -14,7 +14,7 @@
 #define PARTNERS_LEAST    2 /* hosts that lossy connections lead to, of a host */
 #define CONNECTIONS_LEAST 2 /* lossy ones between two hosts */
 
-/* Of a host in one direction, or of connections together. */
+/* The counts of a host in one direction, or of connections together. */
 struct loss_tally {
     int connections, lossy;
     int partners; /* of a host: with lossy connections */
@@ -35,8 +35,8 @@ struct loss_case {
     struct result *result;
     struct connection *connections;
     int count;
-    double expected;        /* of a packet: that it is lost */
-    double median;          /* share of those that are not lossy */
+    double expected;                    /* of a packet: that it is lost */
+    double median;                      /* share of those that are not lossy */
     struct loss_tally *out, *in, *both; /* by node */
 };
 

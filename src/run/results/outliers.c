@@ -82,7 +82,7 @@ static void put_time(struct text *text, uint64_t ns)
     text_add(text, "%s", time_text((double)ns * 1e-9, time));
 }
 
-/* Of the ranks with such an incident, *worst has most of it. Returns how many ranks they are. */
+/* The number of ranks with such an incident; *worst has most of it. */
 static int ranks_with(const struct account *account, enum incident_kind kind, int *worst,
                       uint64_t *most)
 {

@@ -16,9 +16,9 @@
 #include <string.h>
 
 #define WORK_MOST  5000000 /* nodes that are computed in a search: some 0.1 s */
-#define TICK_NODES 65536    /* between two looks at the job */
-#define BATCH      64 /* alterations that are computed together, a power of two; so much as: */
-#define BATCH_WORK 4  /* nodes */
+#define TICK_NODES 65536   /* between two looks at the job */
+#define BATCH      64      /* alterations that are computed together, a power of two; so much as: */
+#define BATCH_WORK 4       /* nodes */
 
 #define STEP_UNSET   (-2)
 #define STEP_SEVERAL (-1)
@@ -119,9 +119,9 @@ static bool rank_has(const struct place_search *search, const struct element_nod
 {
     const struct place_evidence *evidence = search->evidence;
     size_t size = search->graph->inputs.datatype->size;
-    if (evidence->has[result->rank] == WITNESS_SILENT)
+    if (evidence->has[result->rank] == EVIDENCE_SILENT)
         return true;
-    bool wrong = evidence->has[result->rank] == WITNESS_WRONG;
+    bool wrong = evidence->has[result->rank] == EVIDENCE_WRONG;
     return memcmp(value, wrong ? evidence->got[result->rank] : evidence->expected, size) == 0;
 }
 
@@ -398,8 +398,8 @@ static void node_try(struct place_search *search, int index)
         wrong_readers_try(search, index);
 }
 
-/* Which ranks are wrong, and which nodes lead to the nearest of them. False: the element does not
- * become what belongs there, or nothing is wrong. */
+/* Finds the ranks that are wrong, and the nodes that lead to the nearest of them. False: the
+ * element does not become what belongs there, or nothing is wrong. */
 static bool element_begin(struct place_search *search)
 {
     const struct element_graph *graph = search->graph;
@@ -413,7 +413,7 @@ static bool element_begin(struct place_search *search)
             continue;
         if (memcmp(&graph->values[result], evidence->expected, size) != 0)
             return false;
-        if (evidence->has[r] != WITNESS_WRONG)
+        if (evidence->has[r] != EVIDENCE_WRONG)
             continue;
         search->wrong |= UINT64_C(1) << r;
         if (search->nearest == NO_NODE || graph->depth[result] < graph->depth[search->nearest])

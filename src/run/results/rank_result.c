@@ -133,12 +133,12 @@ void rank_result_note_finding(struct rank_result *rank_result, const struct find
         noted.hop_step = schedule->operations[arrival].step;
     }
     rank_result_note(rank_result, &noted);
-    witness_log_add(&rank_result->witnesses, &finding->witnesses);
+    evidence_log_add(&rank_result->evidence, &finding->evidence);
 }
 
 void rank_result_note_source(struct rank_result *rank_result, size_t changed, uint64_t iteration)
 {
-    rank_result->witnesses.source_changed |= changed > 0;
+    rank_result->evidence.source_changed |= changed > 0;
     if (changed > 0)
         rank_result_note(rank_result, &(struct finding){.kind = FINDING_SOURCE,
                                                         .iteration = iteration,
@@ -285,7 +285,7 @@ static void summary_code(struct codec codec, int ranks, int group_ranks,
     for (int a = 0; a < ACTIVITIES; a++)
         code_real(codec, &summary->shares[a]);
     finding_code(codec, group_ranks, &summary->finding);
-    witness_log_code(codec, group_ranks, &summary->witnesses);
+    evidence_log_code(codec, group_ranks, &summary->evidence);
     code_require(codec, (summary->wrong > 0) == (summary->finding.kind != FINDING_NONE));
     code_flag(codec, &summary->stages);
     code_flag(codec, &summary->direct);
@@ -338,7 +338,7 @@ void rank_summary_encode(struct rank_result *rank_result, const struct job *job,
         .wrong = rank_result->wrong,
         .late = iterations ? rank_result->late[iterations / 2] : 0,
         .finding = rank_result->finding,
-        .witnesses = rank_result->witnesses,
+        .evidence = rank_result->evidence,
         .stages = rank_result->stages,
         .direct = rank_result->direct,
         .transports = rank_result->transports,
@@ -352,10 +352,9 @@ void rank_summary_encode(struct rank_result *rank_result, const struct job *job,
         .steps = step_times_count(rank_result->steps)};
     memcpy(summary.shares, rank_result->shares, sizeof summary.shares);
     for (int i = 0; i < summary.transports; i++)
-        summary.transport[i] =
-            (struct transport_use){.transport = rank_result->transport[i],
-                                   .used = rank_result->used[i],
-                                   .traffic = rank_result->traffic[i]};
+        summary.transport[i] = (struct transport_use){.transport = rank_result->transport[i],
+                                                      .used = rank_result->used[i],
+                                                      .traffic = rank_result->traffic[i]};
     summary.step = new_array((size_t)summary.steps, sizeof *summary.step);
     for (int i = 0; i < summary.steps; i++)
         summary.step[i] = step_times_median(rank_result->steps, i, tick);

@@ -77,7 +77,7 @@ static void result_traffic(struct result *result, const struct rank_summaries *s
         text_add(&name, "self");
 }
 
-/* What ran the line, and what moved its bytes. */
+/* The executor that ran the line, and the engine that moved its bytes. */
 static void result_way(struct result *result, const struct line *line)
 {
     const char *vendor = line->job->candidates[result->choice].choice.algorithm->vendor;
@@ -117,7 +117,7 @@ static uint64_t result_time(const struct result *result, const struct line *line
     return (uint64_t)(mean * (double)result->iterations);
 }
 
-/* Those of the slowest group. */
+/* The outliers of the slowest group. */
 static void result_outliers(struct result *result, const struct line *line)
 {
     size_t count = line->slowest->count;
@@ -178,7 +178,7 @@ void results_open(struct results *results, const struct device_table *table,
     device_sums_open(&results->devices, table);
 }
 
-/* What results hold for their report only: as large as all ranks and their peers. */
+/* Frees what results hold for their report only: it is as large as all ranks and their peers. */
 static void result_reported(struct result *result)
 {
     bottleneck_report_free(result);

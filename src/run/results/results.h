@@ -51,13 +51,13 @@ struct bottleneck_host {
 
 struct bottleneck {
     enum bottleneck_kind kind;
-    int rank;            /* the late one; -1 */
-    int from, to;        /* of the links, the one that was waited for longest; -1 */
+    int rank;     /* the late one; -1 */
+    int from, to; /* of the links, the one that was waited for longest; -1 */
     struct bottleneck_host hosts[BOTTLENECK_HOSTS_MOST]; /* BOTTLENECK_HOST: the slowest first;
                                                             BOTTLENECK_CUT: the fewer ones */
     int host_count;                                      /* they may be more */
-    int links;           /* how many are slow */
-    double share;        /* of the time */
+    int links;                                           /* how many are slow */
+    double share;                                        /* of the time */
     double rate, others; /* bytes per second: of a slow link; the median of the others, each at
                             least that */
     uint64_t late, next; /* ns: of the late rank, and the most of any other */
@@ -86,9 +86,9 @@ struct outlier {
     char text[480]; /* a sentence */
 };
 
-#define LOSSES_MOST  4 /* of a line that are reported, those with the most packets */
+#define LOSSES_MOST 4 /* of a line that are reported, those with the most packets */
 
-/* Of a connection; of those from a host to another, or between two; of a host's; of all. */
+/* Losses of a connection; of those from a host to another, or between two; of a host's; of all. */
 enum loss_kind { LOSS_LINK, LOSS_PAIR_FROM, LOSS_PAIR, LOSS_FROM, LOSS_TO, LOSS_HOST, LOSS_ALL };
 
 struct loss {
@@ -246,8 +246,8 @@ struct device_watch {
 };
 
 /* Reads the facts of the devices of all open endpoints, and of the rank's memory. If a driver
- * hangs, a thread may use the links for good: they must stay. What `config` points to must outlive
- * the watch. */
+ * hangs, a thread may use the links for good: they must stay. What `config` points to must last
+ * longer than the watch. */
 enum status device_watch_open(struct device_watch *watch, const struct watch_config *config);
 /* Closes the meters. A driver that hangs now is named on stderr. All zero is allowed. */
 void device_watch_close(struct device_watch *watch);
@@ -295,15 +295,15 @@ struct device_readings {
 /* Sums over all lines of the job, of each row of the table. */
 struct device_sums {
     const struct device_table *table; /* NULL: the ranks are not connected yet, or use none */
-    struct counter_list *counters;          /* of each row */
+    struct counter_list *counters;    /* of each row */
 };
 
-/* The table must outlive the sums. */
+/* The table must last longer than the sums. */
 void device_sums_open(struct device_sums *sums, const struct device_table *table);
 void device_sums_close(struct device_sums *sums); /* all zero is allowed */
 
-/* What rank `rank` has read: adds it to the sums, and to the readings, of which each device has
- * one. Devices that no rank uses are left out. */
+/* Adds the counts that rank `rank` has read to the sums, and to the readings, of which each device
+ * has one. Devices that no rank uses are left out. */
 void device_sums_add(struct device_sums *sums, int rank, const struct device_changes *changes,
                      struct device_readings *readings);
 
@@ -391,7 +391,7 @@ struct rank_result {
     uint64_t *device_samples; /* ns that a device took for each; NULL: none ran them */
     size_t wrong;             /* elements, over all checked iterations */
     struct finding finding;   /* of the first wrong iteration */
-    struct witness_log witnesses;
+    struct evidence_log evidence;
     struct traffic traffic[TRANSPORTS_MOST]; /* of the timed iterations */
     double shares[ACTIVITIES]; /* of their time, summed over them; all 0: not asked for */
     const struct transport *transport[TRANSPORTS_MOST];
@@ -457,10 +457,10 @@ struct slowest {
     size_t count;              /* iterations */
     enum sampling_end end;     /* why there are no more */
     /* At rank 0. Iteration by iteration, in order of time, a word of each group: */
-    uint64_t *duration;      /* the slowest rank's, release to end, ns */
-    uint64_t *device;        /* the most that a device took for it, ns; NULL: none ran them */
+    uint64_t *duration;         /* the slowest rank's, release to end, ns */
+    uint64_t *device;           /* the most that a device took for it, ns; NULL: none ran them */
     struct slowest_rank *ranks; /* by group */
-    long *often;             /* by rank: iterations in which it was the slowest of its group */
+    long *often;                /* by rank: iterations in which it was the slowest of its group */
 };
 
 /* Bytes that it takes at most where no device runs the line: at rank 0 a word for each group and
@@ -468,7 +468,7 @@ struct slowest {
  * once. */
 size_t slowest_bytes(const struct job *job, const struct split *split, int rank);
 
-/* `split` outlives it. Free with slowest_close(), also after an error. */
+/* `split` must last longer than `slowest`. Free with slowest_close(), also after an error. */
 enum status slowest_open(struct slowest *slowest, const struct split *split, int rank);
 
 /* Adds the iterations of this rank's part of the line that it has not yet. All ranks call it
@@ -493,10 +493,10 @@ struct rank_profile {
     double time_us;           /* p50 of an iteration on this rank, from release to end */
 };
 
-/* What one rank saw of the timed iterations of a line. */
+/* One rank's view of the timed iterations of a line. */
 struct rank_sample {
-    double late_us; /* median */
-    double time_us; /* p50 of an iteration, from release to end */
+    double late_us;   /* median */
+    double time_us;   /* p50 of an iteration, from release to end */
     double core_wait; /* share of an iteration, mean over them; -1: not known */
     int peers;
     const struct peer_stats *peer; /* of each of them, the longest awaited first */
@@ -532,43 +532,43 @@ struct result {
     size_t asked; /* bytes, of the sweep */
     size_t count, bytes;
     int root;
-    int channels; /* 0: a vendor's library has its own */
+    int channels;        /* 0: a vendor's library has its own */
     double predicted_us; /* p50 by the model of --model; 0: there is none, or it cannot tell */
-    /* Where it is compared with a model: of each step, if the reasons of times are shown. The results
-     * free it; NULL: not asked for. */
+    /* Where it is compared with a model: of each step, if the reasons of times are shown. The
+     * results free it; NULL: not asked for. */
     struct step_end *step_end;
     int steps;
-    bool is_predicted; /* its times are those of a model; there were no iterations */
-    int simulated_ranks; /* for that; 1: rank 0 stands for all. 0: it is not predicted */
-    const struct link_load *load; /* of the topology's links, at the largest size; NULL: not known */
+    bool is_predicted;            /* its times are those of a model; there were no iterations */
+    int simulated_ranks;          /* for that; 1: rank 0 stands for all. 0: it is not predicted */
+    const struct link_load *load; /* of the topology's links, at the largest size; NULL: unknown */
     long iterations, checked;
-    size_t wrong; /* wrong elements, over all ranks and checked iterations */
+    size_t wrong;                /* wrong elements, over all ranks and checked iterations */
     struct traced_fault *faults; /* until report->result() has returned */
     int fault_count;
-    /* Of each group, until report->result() has returned. The three by p50, of equal ones the first;
-     * there may be one group only. */
+    /* The results of each group, until report->result() has returned. The three are by p50, of
+     * equal ones the first; there may be one group only. */
     struct group_result *groups;
     int group_count, slowest_group, median_group, fastest_group;
     double median_us, fastest_us;       /* p50 of these two */
     char slowest_name[GROUP_NAME_MOST]; /* of that group; "": the job is not split */
     char transport[64];                 /* "shm", "tcp", "shm+tcp", "self" */
     bool on_device;                     /* the device executor ran it; else the host's */
-    /* What moved the bytes: "sm" (kernels of GPUs), "ce" (their copy engines, and kernels that
-     * combine), "staged" (likewise, through memory of the host), "ce+staged", "cpu"; a vendor's
-     * library: its name. */
+    /* The engine that moved the bytes: "sm" (kernels of GPUs), "ce" (their copy engines, and
+     * kernels that combine), "staged" (likewise, through memory of the host), "ce+staged", "cpu"; a
+     * vendor's library: its name. */
     char engine[16];
     char why_host[GROUP_REASON_MOST]; /* why the device executor did not; "": not asked for */
     struct traffic
         by_transport[TRANSPORTS_MOST]; /* all ranks together, of this line's iterations */
     const char *transport_names[TRANSPORTS_MOST + 1]; /* ended by NULL */
-    /* Of the slowest group: a collective in all groups takes as long. */
+    /* The times of the slowest group: a collective in all groups takes as long. */
     struct timing timing;
     enum sampling_end end; /* why no more iterations were timed */
     int late_rank;         /* -1: none stands out */
     double late_us;        /* its median lateness */
     int ranks;
-    struct bottleneck bottleneck;   /* what accounts for the time */
-    char bottleneck_text[640];      /* the same as a sentence; "": none, or not asked for */
+    struct bottleneck bottleneck;           /* what accounts for the time */
+    char bottleneck_text[640];              /* the same as a sentence; "": none, or not asked for */
     struct outlier outliers[OUTLIERS_MOST]; /* of the slowest group, the longest first */
     long outlier_count;                     /* of all; 0 where they are not asked for */
     struct loss losses[LOSSES_MOST];        /* likewise, of all ranks, */
@@ -605,7 +605,7 @@ struct participants {
     /* Likewise: that have the ranks' memory; NULL also where it is the host's. */
     const struct memory_device *devices;
     const char *bootstrap;
-    const struct model *model; /* that predicts; NULL: the ranks run */
+    const struct model *model;       /* that predicts; NULL: the ranks run */
     const struct topology *topology; /* that they sit on; NULL: none is given */
     const char *place;               /* --place; NULL: not given */
 };
@@ -691,10 +691,10 @@ struct results {
     const struct tick *tick;    /* for long work */
 };
 
-/* Before the first line. `table` has the devices that the ranks use; it and `tick` outlive the
- * results. */
+/* Before the first line. `table` has the devices that the ranks use; it and `tick` must last longer
+ * than the results. */
 void results_open(struct results *results, const struct device_table *table,
-                         const struct tick *tick);
+                  const struct tick *tick);
 
 /* Adds a line, reports it, and says on stderr which ranks hold wrong data and why. `mine`: rank 0's
  * part of it. `blobs`: the encoded rank_summary of each rank, which is checked. `slowest`: of the
@@ -732,11 +732,11 @@ struct rank_summary {
     struct device_changes changes; /* what devices have counted; of those that the rank reads */
     double duration;               /* median of an iteration, us; 0: not asked for */
     bool core_wait_is_known;
-    double core_wait;              /* as in struct rank_sample; 0: not known */
-    double shares[ACTIVITIES];     /* of the iterations' time, summed over them */
-    struct finding finding;        /* its ranks are those of the group */
-    struct witness_log witnesses;  /* likewise */
-    bool stages, direct;           /* as in struct rank_result */
+    double core_wait;             /* as in struct rank_sample; 0: not known */
+    double shares[ACTIVITIES];    /* of the iterations' time, summed over them */
+    struct finding finding;       /* its ranks are those of the group */
+    struct evidence_log evidence; /* likewise */
+    bool stages, direct;          /* as in struct rank_result */
     int transports;
     struct transport_use transport[TRANSPORTS_MOST];
     int peers;
@@ -747,7 +747,7 @@ struct rank_summary {
     double *step; /* when each ends, us after the release; 0: the rank has no part in it */
 };
 
-/* Of one line: of every rank. */
+/* The summaries of every rank, for one line. */
 struct rank_summaries {
     int count, group_ranks;
     struct rank_summary *items;
@@ -766,8 +766,8 @@ void rank_summaries_free(struct rank_summaries *summaries);
 
 /* ---- The times of each group of a line, and which group is the slowest. ---- */
 
-/* Of the times of all groups, which are known: sets which group is the slowest, and its name and
- * timing, the median, the fastest. `members`: of the job, by rank. Error: out of memory. */
+/* Compares the times of all groups, which are known: sets which group is the slowest, and its name
+ * and timing, the median, the fastest. `members`: of the job, by rank. Error: out of memory. */
 enum status group_results_compare(struct result *result, const struct split_spec *spec,
                                   const struct split *split, const struct member *members);
 

@@ -9,9 +9,9 @@
 #include "base/list.h"
 #include "base/numbers.h"
 
-#define PARTNERS_LEAST 2 /* of a host in a direction */
-#define LEFT_LEAST     2 /* hosts that are not slow */
-#define SPREAD         8 /* times below the slowest: all that is faster is alike */
+#define PARTNERS_LEAST 2   /* of a host in a direction */
+#define LEFT_LEAST     2   /* hosts that are not slow */
+#define SPREAD         8   /* times below the slowest: all that is faster is alike */
 #define ONE_WAY        1.5 /* times as slow in a direction as in the other: only that is slow */
 
 /* A host as the sender, or as the receiver. */

@@ -20,7 +20,7 @@ static int checker_sets(const struct job *job)
     return checked < 1 ? 1 : checked < BUFFER_SETS_MOST ? (int)checked : BUFFER_SETS_MOST;
 }
 
-/* Of one set, whose buffers have at most `most` bytes each; SIZE_MAX: no memory is that large. */
+/* Bytes of one set, with at most `most` in each buffer; SIZE_MAX: no memory is that large. */
 static size_t set_bytes(const struct job *job, const struct needs *needs, size_t most, size_t spare)
 {
     size_t all = spare;

@@ -116,17 +116,18 @@ struct rank_place {
     uint32_t nic; /* the level that it shares with the nearest NIC; 0: this host shows no NIC */
 };
 
-/* Of a rank among CPUs, by the arguments of cpu_place_find(). `sysfs`: "/sys". */
+/* The place of a rank among CPUs, by the arguments of cpu_place_find(). `sysfs`: "/sys". */
 struct rank_place rank_place_of_cpus(const char *sysfs, const cpu_set_t *masks, int count, int me,
                                      bool binds);
 
-/* Of a rank whose buffers a GPU has: the GPU, the GPUs that are joined by NVLinks (`nvlinked`, see
- * gpu_nvlinked()), its PCIe switch, its port of the host bridge, the host bridge, the NUMA node. */
+/* The place of a rank whose buffers a GPU has: the GPU, the GPUs that are joined by NVLinks
+ * (`nvlinked`, see gpu_nvlinked()), its PCIe switch, its port of the host bridge, the host bridge,
+ * the NUMA node. */
 struct rank_place rank_place_of_gpu(const char *sysfs, const char *bus, uint32_t nvlinked);
 
 void rank_place_code(struct codec codec, struct rank_place *place);
 
-/* Of a ring: how much is left on the way between two ranks. */
+/* The length of a ring's way between two ranks, by the parts of the hosts that it leaves. */
 uint32_t rank_places_distance(const struct rank_place *a, const struct rank_place *b,
                               bool of_one_host);
 

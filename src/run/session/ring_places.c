@@ -179,7 +179,8 @@ static struct host_place gpu_place(const char *sysfs, const char *bus, uint32_t 
     return place;
 }
 
-/* Of a NIC in the same terms as that of a rank: among the CPUs of a machine, or as a GPU's (NULL). */
+/* The place of a NIC, in the same terms as that of a rank: among the CPUs of a machine, or as a
+ * GPU's (NULL). */
 static struct host_place nic_place(const char *sysfs, const char *bus, hwloc_topology_t machine)
 {
     cpu_set_t cpus;

@@ -16,9 +16,9 @@
  *    before. With them go the names of its devices (NICs, a GPU): one rank of a host reads a
  *    device's counters. Then each rank tries to reach its peers.
  * 4. reach, with each peer that is to be connected: which transports reach it. Then it is known
- *    which links need rings: ranks whose buffers no CPU reads exchange what those take of the host's
- *    memory. Then all ranks connect; a transport may exchange parcels with its peers in it. At last,
- *    ranks whose devices may run schedules tell what these can do (device_setup.c).
+ *    which links need rings: ranks whose buffers no CPU reads exchange what those take of the
+ *    host's memory. Then all ranks connect; a transport may exchange parcels with its peers in it.
+ *    At last, ranks whose devices may run schedules tell what these can do (device_setup.c).
  * 5. links, to rank 0 only: how they came to be connected, and the facts of the devices in use, for
  *    the report.
  */

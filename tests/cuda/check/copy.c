@@ -4,8 +4,8 @@
  *
  * usage: copy BYTES REPEAT. A line for each way: "copy FROM TO RATE GB/s": bytes that are copied,
  * which are read once and written once; the best of REPEAT times. The other GPU is that of the
- * first pair whose GPUs reach each other's memory; without such a pair there is one line. Status 77:
- * no GPU can be used.
+ * first pair whose GPUs reach each other's memory; without such a pair there is one line. Status
+ * 77: no GPU can be used.
  */
 #include <stdbool.h>
 #include <stdio.h>
@@ -25,7 +25,7 @@ static void must(cudaError_t error, const char *what)
     exit(1);
 }
 
-/* Of the current GPU. */
+/* Memory of the current GPU. */
 static char *allocate(size_t bytes, cudaStream_t stream)
 {
     void *base = NULL;

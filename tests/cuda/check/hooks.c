@@ -59,7 +59,8 @@ static void result_make(const struct study *study, struct local *local)
     }
 }
 
-/* Fills the second region, makes inputs there, or compares the first. Returns what is wrong there. */
+/* Fills the second region, makes inputs there, or compares the first. Returns what is wrong
+ * there. */
 static size_t hook_do(const struct study *study, const struct local *local, enum hook hook,
                       int rank)
 {

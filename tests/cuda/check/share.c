@@ -1,6 +1,6 @@
 /*
- * share.c - does a kind of memory export its regions as dmabufs, and right ones? Of several lengths,
- * so that regions begin and end anywhere in a page.
+ * share.c - does a kind of memory export its regions as dmabufs, and right ones? Of several
+ * lengths, so that regions begin and end anywhere in a page.
  *
  * usage: share [KIND]; KIND: cuda. Prints "no dmabuf: REASON" where there is none, which is no
  * failure. Status 77: the kind cannot be used here.

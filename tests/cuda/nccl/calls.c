@@ -172,7 +172,8 @@ int ncclReduceScatter(const void *from, void *to, size_t each, int type, int red
 
 /* Groups. */
 
-static int part_add(struct ncclComm *comm, cudaStream_t stream, struct standin_part part, size_t count)
+static int part_add(struct ncclComm *comm, cudaStream_t stream, struct standin_part part,
+                    size_t count)
 {
     if (depth == 0)
         violation("a send or a receive outside of a group");
@@ -201,12 +202,14 @@ int ncclSend(const void *from, size_t count, int type, int peer, DATA)
     char *at;
     memcpy(&at, &from, sizeof at);
     return part_add(comm, stream,
-                    (struct standin_part){.sends = true, .peer = peer, .type = type, .at = at}, count);
+                    (struct standin_part){.sends = true, .peer = peer, .type = type, .at = at},
+                    count);
 }
 
 int ncclRecv(void *to, size_t count, int type, int peer, DATA)
 {
-    return part_add(comm, stream, (struct standin_part){.peer = peer, .type = type, .at = to}, count);
+    return part_add(comm, stream, (struct standin_part){.peer = peer, .type = type, .at = to},
+                    count);
 }
 
 int ncclGroupStart(void)

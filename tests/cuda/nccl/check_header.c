@@ -1,6 +1,6 @@
 /*
- * check_header.c - api.h and the stand-in declare what NVIDIA's nccl.h declares, where that is. It is
- * compiled, and not run.
+ * check_header.c - api.h and the stand-in declare what NVIDIA's nccl.h declares, where that is. It
+ * is compiled, and not run.
  */
 #if __has_include(<nccl.h>)
 #include <nccl.h>

@@ -53,7 +53,7 @@ struct settings {
 
 enum kind { ALL_REDUCE, BROADCAST, REDUCE, ALL_GATHER, REDUCE_SCATTER, GROUP };
 
-/* What all ranks of a collective must agree on. */
+/* The terms that all ranks of a collective must agree on. */
 struct terms {
     enum kind kind;
     int type, reduction, root;
@@ -82,7 +82,7 @@ struct work {
     struct work *next; /* of the communicator, to be freed with it */
 };
 
-/* What the ranks share; their data lies behind it. */
+/* The state that the ranks share; their data lies behind it. */
 struct meeting {
     _Atomic int joined, ranks;
     struct {

@@ -104,7 +104,7 @@ static enum action action_of_counters(const char *const *names, enum counter_cla
     return action;
 }
 
-/* The gravest of several decides, whichever device has it. */
+/* The worst of several decides, whichever device has it. */
 static void counters_lead_to_what_mends_them(void **state)
 {
     (void)state;

@@ -49,7 +49,7 @@ static void fleet_measure(struct simulated *f, const int *part, double least, ui
     rounds_free(plan);
 }
 
-/* What new measurements would show. */
+/* The state of a fleet, as new measurements would show it. */
 struct truth {
     const int *part; /* those across have the share `least`; NULL: the fleet is whole */
     double least, noise;

@@ -62,7 +62,7 @@ static void parts_with_a_slow_way_between_them_are_named(void **state)
     fleet_close(&acceptance);
 }
 
-/* What is slow across the first time, and not the second time, is no part. */
+/* Halves that are slow across the first time, and not the second time, are no parts. */
 static void parts_are_tried_twice(void **state)
 {
     (void)state;

@@ -11,7 +11,7 @@
 
 #define SICK 3 /* the host that differs */
 
-/* Of a host's findings; -1: it has none. */
+/* The worst severity of a host's findings; -1: it has none. */
 static int inventory_worst(const struct inventory_findings *found, int host)
 {
     int worst = -1;
@@ -267,7 +267,7 @@ static void test_own_best(void **state)
     inventory_free(&full);
 }
 
-/* What is said of n1, or why the line is refused; NULL: n1 is as expected. */
+/* The sentence about n1, or why the line is refused; NULL: n1 is as expected. */
 static void expect_line(const char *text, const char *sentence)
 {
     struct log log;
@@ -349,7 +349,8 @@ static void fleet_free_all(struct small_fleet *fleet)
         inventory_free(&fleet->inventories[h]);
 }
 
-/* Half of the hosts have the port b, since one tells of no ports: a host without it does not lack b. */
+/* Half of the hosts have the port b, since one tells of no ports: a host without it does not lack
+ * b. */
 static void test_half_have_it(void **state)
 {
     static const char *const second[] = {"b", "b", NULL};

@@ -73,7 +73,7 @@ static void pairs_measure(struct simulated *f)
             simulated_pair(f, a, b, RAILS_ALL);
 }
 
-/* What isolation finds from these readings on, in so many rounds. */
+/* The findings of isolation from these readings on, in `most` rounds at most. */
 static struct screened rounds_isolate(struct simulated *f, int most)
 {
     const struct fleet_config config = {.hosts = 6, .rails = 1};
@@ -101,8 +101,8 @@ static struct screened pairs_isolate(struct simulated *f)
     return s;
 }
 
-/* What was seen once: a slow reading is passing, a failure leaves suspects. What cannot be seen
- * again is not confirmed. */
+/* Anomalies that were seen once: a slow reading is passing, a failure leaves suspects. An anomaly
+ * that cannot be seen again is not confirmed. */
 static void test_once(void **state)
 {
     (void)state;

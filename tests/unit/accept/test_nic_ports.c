@@ -1,6 +1,6 @@
 /*
- * test_nic_ports.c - the NIC ports of a fleet, its rails and their rates, and --transport of a job on
- * one port. The transport verbs is this test's.
+ * test_nic_ports.c - the NIC ports of a fleet, its rails and their rates, and --transport of a job
+ * on one port. The transport verbs is this test's.
  * tier: check; load: cpu1; program: own
  */
 #include "tests/unit/resolved.h"
@@ -179,8 +179,9 @@ static void a_job_on_a_port_keeps_the_other_options(void **state)
     };
     char text[PORT_TRANSPORT_MOST];
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        assert_string_equal(nic_port_transport(job_of(cases[i].words)->transports, cases[i].port, text),
-                            cases[i].text);
+        assert_string_equal(
+            nic_port_transport(job_of(cases[i].words)->transports, cases[i].port, text),
+            cases[i].text);
 }
 
 static void verbs_is_present_where_it_may_be_used_and_a_nic_is(void **state)
@@ -231,7 +232,8 @@ static void two_ports_are_rails_and_their_rates_are_medians(void **state)
     assert_string_equal(rails.names[1], "mlx5_1");
     assert_float_equal(rails.rates[0], 50, 0);
     assert_float_equal(rails.rates[1], 25, 0);
-    assert_string_equal(rail_transport(&o.request.job, &rails, 1, text), "verbs:nic=mlx5_1:1:gid=1");
+    assert_string_equal(rail_transport(&o.request.job, &rails, 1, text),
+                        "verbs:nic=mlx5_1:1:gid=1");
     assert_true(rail_is_at(&rails, 1, inventories, 2));
     assert_false(rail_is_at(&rails, 1, inventories, 3));
     assert_false(rail_is_at(&rails, 1, inventories, 4));

@@ -1,6 +1,6 @@
 /*
- * test_pair_jobs.c - the readings that the two jobs of a pair bring: lost packets of each direction,
- * and the direction of wrong data.
+ * test_pair_jobs.c - the readings that the two jobs of a pair bring: lost packets of each
+ * direction, and the direction of wrong data.
  * tier: check; load: cpu1
  */
 #include <setjmp.h>

@@ -17,7 +17,7 @@
 
 #include "accept/internal.h"
 
-/* Of hosts h3, h2 and h1, of which h3 is gone. */
+/* An earlier run of hosts h3, h2 and h1, of which h3 is gone. */
 static const char earlier[] =
     "{\"command\":\"accept\",\"hosts\":[{\"name\":\"h3\"},{\"name\":\"h2\"},{\"name\":\"h1\"}],"
     "\"numbers\":["

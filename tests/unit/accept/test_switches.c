@@ -23,8 +23,8 @@
 
 static const char *const hosts[HOSTS] = {"n1", "n2", "n3", "n4.example.org", "n5", "n6", "n7", ""};
 
-/* What a file says of `count` hosts: "s1:n1,n2 s2:n3" of the leaves, the same of what is above behind
- * " / "; or the sentence that refuses it, without the name of the file. */
+/* The switches of `count` hosts by a file: "s1:n1,n2 s2:n3" for the leaves, the same for those
+ * above behind " / "; or the sentence that refuses it, without the name of the file. */
 static void read_file(const char *content, size_t bytes, int count, char said[1200])
 {
     char path[] = "/tmp/cctest-switches-XXXXXX";
@@ -192,8 +192,8 @@ static int common(const struct switch_level *level, int count, const char *fault
     return switches_common(level, count, is_faulty);
 }
 
-/* Sick hosts behind one switch: two of 16 hosts behind 4 switches are so with probability 1/5, three
- * with 1/35. */
+/* Sick hosts behind one switch: two of 16 hosts behind 4 switches are so with probability 1/5,
+ * three with 1/35. */
 static void test_common(void **state)
 {
     (void)state;
@@ -217,10 +217,8 @@ static void test_common(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_files),
-        cmocka_unit_test(test_short_name),
-        cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_pairs),
+        cmocka_unit_test(test_files),   cmocka_unit_test(test_short_name),
+        cmocka_unit_test(test_refused), cmocka_unit_test(test_pairs),
         cmocka_unit_test(test_common),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

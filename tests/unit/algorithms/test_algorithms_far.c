@@ -1,6 +1,6 @@
 /*
- * test_algorithms_far.c - every algorithm, proved with many ranks (proofs.h), which takes two thirds
- * of the time of all proofs.
+ * test_algorithms_far.c - every algorithm, proved with many ranks (proofs.h), which takes two
+ * thirds of the time of all proofs.
  *
  *   test_algorithms_far [WORDS]   only those whose "COLLECTIVE ALGORITHM" contains WORDS
  *

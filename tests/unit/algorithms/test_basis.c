@@ -1,29 +1,30 @@
 /*
- * test_basis.c - the basis (tests/basis.def) has every combination of properties that an operation of
- * the catalogue has, and no row too many.
+ * test_basis.c - the basis (tests/basis.def) has every combination of properties that an operation
+ * of the catalogue has, and no row too many.
  *
  * tier: check; load: cpu1; sanitizers: none
  *
  * The schedules are those of every algorithm for 2 to 9 ranks, in all groups of sweep.h, with the
- * options at their standard values, and with every other value of each option, one option at a time.
- * Counts, roots, places and channels are those of sweep.h, each with and without an operator that
- * finishes. A combination has these properties of an operation:
+ * options at their standard values, and with every other value of each option, one option at a
+ * time. Counts, roots, places and channels are those of sweep.h, each with and without an operator
+ * that finishes. A combination has these properties of an operation:
  *
  *   kind       copy, reduce, send, recv, recv_reduce, finish (avg's last step)
  *   pieces     each of its messages is one run of elements; or one is of several runs, which a
  *              transport gathers and scatters. Operations of no elements vanish
- *   memory     the user's buffers, scratch, or both. In place or not is no property: each trial has both
+ *   memory     the user's buffers, scratch, or both. In place or not is no property: each trial has
+ *              both
  *   combining  into one of its operands, or elsewhere
- *   in flight  transfers that may be open at the same time, since no fence stands between them, in the
- *              direction with more of them: none, one, several of different peers or lanes,
- *              or several behind each other, between the same ranks on the same lane
+ *   in flight  transfers that may be open at the same time, since no fence stands between them, in
+ *              the direction with more of them: none, one, several of different peers or lanes, or
+ *              several behind each other, between the same ranks on the same lane
  *   both ways  sends and receives may be open at the same time
  *   lanes      its rank and peer use one lane, or several, in each of the user's channels
  *   fence      it waits for a fence, or for none
  *   waits      other operations hold elements of it back (streaming), or none does
  *
- * A transport sees pieces, memory, transfers and lanes; the executor also fences and waits; kernels see
- * combining. A sanitizer or a stand-in sees their code, which branches on the same things. How
+ * A transport sees pieces, memory, transfers and lanes; the executor also fences and waits; kernels
+ * see combining. A sanitizer or a stand-in sees their code, which branches on the same things. How
  * many peers, pieces or lanes beyond several is left to the catalogue's own tests.
  */
 #include "tests/unit/sweep.h"
@@ -397,7 +398,7 @@ static void basis_is_enough(void **state)
     (void)state;
     assert_true(BASIS_ROWS <= BASIS_MOST);
     if (SANITIZED)
-        skip(); /* sweep.h makes fewer trials then, and the combinations are those of the plain build */
+        skip(); /* sweep.h makes fewer trials then; the combinations are those of the plain build */
     visit_all(&survey);
     int missing = missing_told(&survey) + absent_told(), needless = needless_told(&survey);
     print_message("coverage: %d combinations of properties in %ld schedules of %ld trials, %d rows "

@@ -21,7 +21,7 @@ struct cost {
     long rounds, messages, elements;
 };
 
-/* What formulas are about. */
+/* The variables of the formulas. */
 struct scale {
     long p, n, k, k2, N, L;
 };
@@ -78,7 +78,7 @@ static bool rounds_agree(const struct program *program, char why[TRIAL_WHY])
     return agree;
 }
 
-/* Those that limit contention by rounds: nothing of a round starts before the one before it is
+/* Algorithms that limit contention by rounds: nothing of a round starts before the one before it is
  * complete. */
 static bool rounds_are_fenced(const struct program *program, char why[TRIAL_WHY])
 {
@@ -137,7 +137,7 @@ static bool trial_cost(const struct trial *trial, struct cost *cost, char why[TR
     return right;
 }
 
-/* What the worst root costs. */
+/* The cost at the worst root. */
 static bool roots_cost(struct trial *trial, struct cost *cost, char why[TRIAL_WHY])
 {
     int p = trial->problem.ranks;
@@ -236,7 +236,7 @@ static size_t count_of(const struct trial *trial)
     return (size_t)count;
 }
 
-/* With all options. Returns how many trials the row was held against; -1: one of them costs
+/* With all options. Returns how many trials the row was compared with; -1: one of them costs
  * something else. */
 static int check_options(const struct row *row, struct trial *trial)
 {
@@ -327,7 +327,7 @@ static void costs_as_documented(void **state)
             checked += here > 0 ? here : 0;
         }
     }
-    print_message("coverage: %zu rows held against %d trials, %d wrong\n", ROWS, checked, wrong);
+    print_message("coverage: %zu rows compared with %d trials, %d wrong\n", ROWS, checked, wrong);
     assert_int_equal(wrong, 0);
 }
 
@@ -450,7 +450,7 @@ static void unequal_groups_as_documented(void **state)
                 check_unequal(&unequal_rows[i], shape);
             shape_free(shape);
         }
-    print_message("coverage: %zu rows held against %d trials\n", count, checked);
+    print_message("coverage: %zu rows compared with %d trials\n", count, checked);
     assert_true(checked > 0);
 }
 

@@ -10,7 +10,7 @@
 #define SHAPED_MOST  12
 #define COMBINATIONS 8
 
-/* What an algorithm must accept, and nothing else. */
+/* The problems that an algorithm must accept, and no others. */
 typedef bool promise(const struct choice *choice, const struct problem *problem);
 
 static bool powers_of_two(const struct choice *choice, const struct problem *problem)

@@ -1,7 +1,7 @@
 /*
  * test_tree_shapes.c - the shapes of trees match worked examples of their namesakes; what they list
- * as children are the ranks whose parent a rank is. Reduces that claim it combine in the order of the
- * ranks; the verifier does not check this, since all operators of today commute.
+ * as children are the ranks whose parent a rank is. Reduces that claim it combine in the order of
+ * the ranks; the verifier does not check this, since all operators of today commute.
  * tier: check; load: cpu1
  */
 #include <stdlib.h>
@@ -105,7 +105,7 @@ static void children_have_this_parent(void **state)
         }
 }
 
-/* Who says that it combines in the order of the ranks, for every root or for root 0. */
+/* Algorithms that say that they combine in the order of the ranks, for every root or for root 0. */
 static const struct orderly {
     enum collective_id collective;
     const char *name;

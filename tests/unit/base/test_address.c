@@ -36,8 +36,8 @@ static void expect_routes(const struct address_list *here, const struct address_
     assert_string_equal(list, expected);
 }
 
-/* Of one host: loopback first. Of another host: never loopback, nor an address that this host has,
- * too; its addresses in a network of this host first. */
+/* Addresses of the same host: loopback first. Addresses of another host: never loopback, nor one
+ * that this host has, too; those in a network of this host first. */
 static void test_routes(void **state)
 {
     (void)state;

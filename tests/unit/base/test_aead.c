@@ -187,7 +187,7 @@ static void test_repeated_and_moved(void **state)
     carried("013", 2);
 }
 
-/* What one end says is not for itself, nor for another connection of the two. */
+/* Frames of one end are not for itself, nor for another connection of the two. */
 static void test_other_ways(void **state)
 {
     (void)state;
@@ -205,8 +205,8 @@ static void test_other_ways(void **state)
     meeting_close(&other);
 }
 
-/* What was put before there was a connection goes over it; what had begun to leave over another
- * does not. */
+/* A frame that was put before there was a connection goes over it; one that had begun to leave over
+ * another does not. */
 static void test_another_way(void **state)
 {
     (void)state;

@@ -129,7 +129,7 @@ static void test_agree(void **state)
     pair_close(&pair);
 }
 
-/* Who only listens learns nothing of a rank: not its host, not its options. */
+/* A stranger who only listens learns nothing of a rank: not its host, not its options. */
 static void test_hello_is_private(void **state)
 {
     (void)state;
@@ -190,7 +190,7 @@ static void test_refusal_reveals_nothing(void **state)
     assert_memory_equal(heard[0], heard[1], size);
 }
 
-/* What the caller sends right behind the handshake is left for the caller. */
+/* Bytes that the caller sends right behind the handshake are left for the caller. */
 static void test_leaves_what_follows(void **state)
 {
     (void)state;

@@ -169,7 +169,8 @@ static void names_draw(struct names *names, unsigned *seed)
     }
 }
 
-/* What comes back is what was written; and Slurm, where it is installed, writes the same list. */
+/* The names that come back are those that were written; and Slurm, where it is installed, writes
+ * the same list. */
 static void test_there_and_back(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
 /*
- * test_log.c - the longest line is whole, and one that is longer ends as a line; a failure has the place
- * that it is about, and its sentence begins with it.
+ * test_log.c - the longest line is whole, and one that is longer ends as a line; a failure has the
+ * place that it is about, and its sentence begins with it.
  * tier: check; load: cpu1
  */
 #include "tests/unit/child.h"

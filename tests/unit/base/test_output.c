@@ -160,7 +160,7 @@ static void algorithms_are_ranked(void **state)
     free(printed);
 }
 
-/* Of a run, only the best algorithm of a collective is held against others; a wrong line is neither
+/* Only the best algorithm of a collective in a run is compared with others; a wrong line is neither
  * judged nor an example. */
 static void slow_lines_are_shown(void **state)
 {

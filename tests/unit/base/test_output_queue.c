@@ -152,7 +152,8 @@ static void a_file_has_one_text(void **state)
     output_queue_destroy(queue);
 }
 
-/* While the first text is under way, which waits for a reader here, the last one replaces the others. */
+/* While the first text is under way, which waits for a reader here, the last one replaces the
+ * others. */
 static void of_texts_that_wait_the_last_one_is_written(void **state)
 {
     (void)state;

@@ -12,7 +12,8 @@
 #include "base/timed_call.h"
 #include "run/run.h"
 
-/* Of the job, by whether the call is bounded to less than it takes. */
+/* Timeouts of the job, and lengths of the call, in s, by whether the call is bounded to less than
+ * it takes. */
 static const double timeouts[] = {2, 0.5}, nap_seconds[] = {3, 10};
 
 struct nap {
@@ -27,7 +28,7 @@ static void nap_work(void *argument)
     atomic_store(&nap->through, true);
 }
 
-/* What an abandoned call still uses. */
+/* The arguments that an abandoned call still uses. */
 static struct nap naps[2];
 
 /* Rank 1 is in a call longer than the job's timeout. It is expected to take `pace` ms at most. */

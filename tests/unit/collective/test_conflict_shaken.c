@@ -18,7 +18,8 @@ static bool same_direction(const struct operation *a, const struct operation *b)
            (a->kind == OPERATION_SEND) == (b->kind == OPERATION_SEND);
 }
 
-/* What comes before operation i of a rank by lane and epoch; returns its message's number. */
+/* Adds edges to operation i of a rank, from those before it by lane and epoch. Returns its
+ * message's number. */
 static int add_order(struct graph *graph, const struct places *places,
                      const struct schedule *schedule, size_t i)
 {

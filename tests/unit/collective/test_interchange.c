@@ -1,6 +1,7 @@
 /*
- * test_interchange.c - schedules go to a file and come back: every algorithm as cctest's JSON and, where
- * it can say it, as MSCCL's XML. What comes back is what went, it is proven, and it serves other sizes.
+ * test_interchange.c - schedules go to a file and come back: every algorithm as cctest's JSON and,
+ * where it can say it, as MSCCL's XML. What comes back is what went, it is proven, and it serves
+ * other sizes.
  *
  * The trials are those of sweep.h, of which one in TRIALS_STRIDE is taken.
  * tier: check; load: cpu1
@@ -18,7 +19,7 @@
 
 static const int rank_counts[] = {2, 3, 5, 8};
 
-/* What was tried. */
+/* Counts of trials. */
 static long served, other_sizes, as_xml;
 static char at[TRIAL_TEXT]; /* the trial at hand */
 

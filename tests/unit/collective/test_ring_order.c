@@ -197,7 +197,7 @@ static void test_every_algorithm(void **state)
     assert_true(proved > 500);
 }
 
-/* Each rank sends to the one with the next place; the ranks of a group likewise among themselves. */
+/* Each rank sends to the one with the next place; those of a group likewise among themselves. */
 static void test_rings_follow(void **state)
 {
     (void)state;

@@ -1,7 +1,7 @@
 /*
- * test_schedule_files.c - a file of schedules that is wrong, in each of the ways that the readers and the
- * verifier know, is refused with one sentence that says where; one for buffers in place, and one whose
- * parts change places.
+ * test_schedule_files.c - a file of schedules that is wrong, in each of the ways that the readers
+ * and the verifier know, is refused with one sentence that says where; one for buffers in place,
+ * and one whose parts change places.
  * tier: check; load: cpu1
  */
 #include "tests/unit/schedule_copy.h"
@@ -64,9 +64,9 @@ static const struct edit json_edits[] = {
     {"]}]}]}", "", "x:1: this is no JSON: ']' expected near end of file"},
     {"plans", "plan", "x has no schedules: give what `cctest plan --json` writes, or MSCCL's XML"},
     {"allreduce", "allreduced", "x: plans[0].collective is none that cctest knows" REMEDY},
-    {"\"ranks\":2", "\"ranks\":3",
-     "x: plans[0].schedules has 2 of 3 ranks, as with --rank" REMEDY},
-    {"\"ranks\":2", "\"ranks\":\"2\"", "x: plans[0].ranks is no whole number from 1 to 2048" REMEDY},
+    {"\"ranks\":2", "\"ranks\":3", "x: plans[0].schedules has 2 of 3 ranks, as with --rank" REMEDY},
+    {"\"ranks\":2", "\"ranks\":\"2\"",
+     "x: plans[0].ranks is no whole number from 1 to 2048" REMEDY},
     {"\"count\":2", "\"count\":0", "x: plans[0].count is no whole number from 1 to 4194304" REMEDY},
     {"\"count\":2", "\"counts\":2", "x: plans[0].count is missing" REMEDY},
     {"\"scratch\":2", "\"source\":3,\"scratch\":2",
@@ -77,16 +77,20 @@ static const struct edit json_edits[] = {
      "x: plans[0].schedules[0].rank is 1 in the place of rank 0: write all ranks" REMEDY},
     {"operations", "operation", "x: plans[0].schedules[0].operations is missing" REMEDY},
     {"\"kind\":\"recv\"", "\"kind\":\"take\"",
-     "x: plans[0].schedules[0].operations[1].kind is none of copy, reduce, send, recv, recv_reduce, finish" REMEDY},
-    {"\"peer\":1", "\"peer\":0", "x: plans[0].schedules[0].operations[0].peer is the rank itself" REMEDY},
+     "x: plans[0].schedules[0].operations[1].kind is none of copy, reduce, send, recv, "
+     "recv_reduce, finish" REMEDY},
+    {"\"peer\":1", "\"peer\":0",
+     "x: plans[0].schedules[0].operations[0].peer is the rank itself" REMEDY},
     {"\"peer\":1", "\"peer\":2",
      "x: plans[0].schedules[0].operations[0].peer is no whole number from 0 to 1" REMEDY},
     {"\"kind\":\"send\"", "\"index\":1,\"kind\":\"send\"",
-     "x: plans[0].schedules[0].operations[0].index is not its place among the operations, 0" REMEDY},
+     "x: plans[0].schedules[0].operations[0].index is not its place among the operations, "
+     "0" REMEDY},
     {"\"kind\":\"send\"", "\"length\":3,\"kind\":\"send\"",
      "x: plans[0].schedules[0].operations[0].length is not the 2 elements of its messages" REMEDY},
     {"\"kind\":\"recv\"", "\"epoch\":1,\"kind\":\"recv\"",
-     "x: plans[0].schedules[0].operations[2].epoch is 0, which is over, or the one before it has not begun" REMEDY},
+     "x: plans[0].schedules[0].operations[2].epoch is 0, which is over, or the one before it has "
+     "not begun" REMEDY},
     {"\"kind\":\"send\"", "\"step\":1,\"kind\":\"send\"",
      "x: plans[0].schedules[0].operations[1].step is 0, after a step 1" REMEDY},
     {"\"operations\"", "\"epochs\":[0],\"operations\"",
@@ -96,24 +100,29 @@ static const struct edit json_edits[] = {
     {"\"operations\"", "\"epochs\":[],\"operations\"",
      "x: plans[0].schedules[0].epochs does not name the one before each of its 1 epochs" REMEDY},
     {"\"from\"", "\"to\":[],\"from\"",
-     "x: plans[0].schedules[0].operations[0].to is there, and operations of this kind have none" REMEDY},
-    {"\"with\"", "\"without\"",
-     "x: plans[0].schedules[0].operations[2].with is missing" REMEDY},
+     "x: plans[0].schedules[0].operations[0].to is there, and operations of this kind have "
+     "none" REMEDY},
+    {"\"with\"", "\"without\"", "x: plans[0].schedules[0].operations[2].with is missing" REMEDY},
     {"\"buffer\":\"source\"", "\"buffer\":\"input\"",
-     "x: plans[0].schedules[0].operations[0].from[0].buffer is none of source, destination, scratch" REMEDY},
+     "x: plans[0].schedules[0].operations[0].from[0].buffer is none of source, destination, "
+     "scratch" REMEDY},
     {"\"offset\":0,\"run\":2", "\"offset\":1,\"run\":2",
-     "x: plans[0].schedules[0].operations[0].from[0] touches source element 2, which is outside: there are 2" REMEDY},
-    {"\"run\":2", "\"run\":1,\"times\":2,\"stride\":0",
-     "x: plans[0].schedules[0].operations[0].from[0].stride is no whole number from 1 to 4194304" REMEDY},
-    {"\"run\":2", "\"run\":1,\"times\":2,\"stride\":2",
-     "x: plans[0].schedules[0].operations[0].from[0] touches source element 2, which is outside: there are 2" REMEDY},
-    {"\"run\":2", "\"run\":4194304,\"times\":4194304",
-     "x: plans[0].schedules[0].operations[0].from[0] touches source element 17592186044415, which is outside: "
+     "x: plans[0].schedules[0].operations[0].from[0] touches source element 2, which is outside: "
      "there are 2" REMEDY},
+    {"\"run\":2", "\"run\":1,\"times\":2,\"stride\":0",
+     "x: plans[0].schedules[0].operations[0].from[0].stride is no whole number from 1 to "
+     "4194304" REMEDY},
+    {"\"run\":2", "\"run\":1,\"times\":2,\"stride\":2",
+     "x: plans[0].schedules[0].operations[0].from[0] touches source element 2, which is outside: "
+     "there are 2" REMEDY},
+    {"\"run\":2", "\"run\":4194304,\"times\":4194304",
+     "x: plans[0].schedules[0].operations[0].from[0] touches source element 17592186044415, which "
+     "is outside: there are 2" REMEDY},
     {"\"scratch\",\"offset\":0,\"run\":2}],\"with\"",
      "\"scratch\",\"offset\":0,\"run\":1}],\"with\"",
-     "x: plans[0].schedules[0].operations[2] has messages of different lengths, or of more than 16777216 elements" REMEDY},
-    /* What the verifier knows. */
+     "x: plans[0].schedules[0].operations[2] has messages of different lengths, or of more than "
+     "16777216 elements" REMEDY},
+    /* Errors that the verifier knows. */
     {"\"run\":2", "\"run\":1",
      "x is no right allreduce: rank 0's operation 0 (send to rank 1) and rank 1's operation 1 "
      "(recv "

@@ -16,7 +16,7 @@
 
 #define FOR_EACH(i, array) for (size_t i = 0; i < sizeof(array) / sizeof *(array); i++)
 
-/* What every shape must be: each rank is the member at its own place of its own group, members
+/* The rules of every shape: each rank is the member at its own place of its own group, members
  * ascend, and groups are numbered by their first ranks. */
 static void check(const struct shape *shape)
 {

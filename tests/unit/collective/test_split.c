@@ -1,6 +1,6 @@
 /*
- * test_split.c - groups that run at the same time: from the option or a file, on nodes in any order;
- * what differs between them and what does not.
+ * test_split.c - groups that run at the same time: from the option or a file, on nodes in any
+ * order; what differs between them and what does not.
  * tier: check; load: cpu1
  */
 #include "tests/unit/resolved.h"
@@ -167,7 +167,8 @@ static void uneven_nodes_are_refused(void **state)
     }
 }
 
-/* Auto picks by nodes that all groups have, and an algorithm for groups of nodes serves all or none. */
+/* Auto picks by nodes that all groups have, and an algorithm for groups of nodes serves all or
+ * none. */
 static void groups_with_other_nodes_run_the_same(void **state)
 {
     (void)state;
@@ -197,7 +198,8 @@ static void groups_with_other_nodes_run_the_same(void **state)
     split_free(&split);
 }
 
-/* What a rank sends in one group stands nowhere in another: a message that goes astray shows. */
+/* Elements that a rank sends in one group stand nowhere in another: a message that goes astray
+ * shows. */
 static void groups_begin_with_other_inputs(void **state)
 {
     (void)state;
@@ -209,7 +211,8 @@ static void groups_begin_with_other_inputs(void **state)
     const struct rank_group groups[] = {split_group(&split, 0), split_group(&split, 2)};
     for (int r = 0; r < 2; r++)
         for (int s = 0; s < 2; s++) {
-            struct inputs inputs = job_inputs(&o.request.job, o.request.job.candidates, &groups[0], 3);
+            struct inputs inputs =
+                job_inputs(&o.request.job, o.request.job.candidates, &groups[0], 3);
             assert_int_equal(inputs.ranks, 2);
             inputs_make(&inputs, r, 0, 64, first);
             inputs = job_inputs(&o.request.job, o.request.job.candidates, &groups[1], 3);
@@ -234,16 +237,17 @@ static void peers_are_ranks_of_the_job(void **state)
         spec_read(words[w], "0 3 4\n1 2 5", &o);
         assert_int_equal(job_split(&o.request.job, RANKS, nodes, &split), STATUS_OK);
         const struct rank_group group = split_group(&split, 1);
-        assert_int_equal(job_problem(&o.request.job, o.request.job.candidates, 600, &group, &sized), STATUS_OK);
+        assert_int_equal(job_problem(&o.request.job, o.request.job.candidates, 600, &group, &sized),
+                         STATUS_OK);
         struct problem alone = sized.problem;
         alone.members = NULL;
         for (int r = 0; r < group.ranks; r++) {
             struct schedule *inside, *schedule;
             assert_int_equal(problem_rank(&sized.problem, group.members[r]), r);
             assert_int_equal(problem_member(&sized.problem, r), group.members[r]);
-            assert_int_equal(
-                schedule_build(&o.request.job.candidates[0].choice, &sized.problem, r, 2, true, &schedule),
-                STATUS_OK);
+            assert_int_equal(schedule_build(&o.request.job.candidates[0].choice, &sized.problem, r,
+                                            2, true, &schedule),
+                             STATUS_OK);
             assert_int_equal(
                 schedule_build(&o.request.job.candidates[0].choice, &alone, r, 2, true, &inside),
                 STATUS_OK);

@@ -1,6 +1,6 @@
 /*
- * test_tuned.c - what is picked by measurements, at sizes and ranks that were measured, between them, and
- * beyond.
+ * test_tuned.c - what is picked by measurements, at sizes and ranks that were measured, between
+ * them, and beyond.
  * tier: check; load: cpu1
  */
 #include <setjmp.h>
@@ -88,7 +88,8 @@ static void test_sizes(void **state)
     tuned_free(tuned);
     static const struct made slow[] = {{4, 1024, {10, 20}}, {4, 16384, {1000, 900}}};
     tuned = tuned_make(slow, 2);
-    assert_picks(tuned, 4, 4096, names[0], NULL); /* half the time outweighs a tenth, of however many us */
+    /* Half the time outweighs a tenth, of however many us. */
+    assert_picks(tuned, 4, 4096, names[0], NULL);
     tuned_free(tuned);
 }
 
@@ -106,7 +107,8 @@ static void test_ranks(void **state)
     tuned_free(tuned);
 }
 
-/* A power of two is compared with powers; another number with the powers next to it, and as much with other numbers. */
+/* A power of two is compared with powers; another number with the powers next to it, and as much
+ * with other numbers. */
 static void test_powers(void **state)
 {
     (void)state;
@@ -117,8 +119,10 @@ static void test_powers(void **state)
     assert_picks(tuned, 5, 1024, names[0], "the fastest between 4 and 8 ranks in t.json");
     assert_picks(tuned, 16, 1024, names[1], "the fastest on 8 ranks, the nearest to 16 in t.json");
     assert_picks(tuned, 6, 1024, names[0], "the fastest on 6 ranks in t.json");
-    assert_picks(tuned, 100, 1024, names[0], "the fastest on 8 and 12 ranks, the nearest to 100 in t.json");
-    assert_picks(tuned, 3, 1024, names[0], "the fastest on 4 and 6 ranks, the nearest to 3 in t.json");
+    assert_picks(tuned, 100, 1024, names[0],
+                 "the fastest on 8 and 12 ranks, the nearest to 100 in t.json");
+    assert_picks(tuned, 3, 1024, names[0],
+                 "the fastest on 4 and 6 ranks, the nearest to 3 in t.json");
     tuned_free(tuned);
     static const struct made strong[] = {
         {4, 1024, {20, 10}}, {6, 1024, {10, 15}}, {8, 1024, {20, 10}}, {12, 1024, {10, 15}}};
@@ -131,7 +135,8 @@ static void test_powers(void **state)
     tuned_free(tuned);
 }
 
-/* The next takes the place of one that refuses; one that a cell lacks counts for three times its best. */
+/* The next takes the place of one that refuses; one that a cell lacks counts for three times its
+ * best. */
 static void test_refusals(void **state)
 {
     (void)state;
@@ -166,10 +171,8 @@ static void test_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sizes),
-        cmocka_unit_test(test_ranks),
-        cmocka_unit_test(test_powers),
-        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_sizes),   cmocka_unit_test(test_ranks),
+        cmocka_unit_test(test_powers),  cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -360,7 +360,7 @@ static void overwrite_in_place(void **state)
     program_free(&program);
 }
 
-/* What the builder refuses is put into a finished schedule. */
+/* Errors that the builder refuses are put into a finished schedule. */
 
 static void outside(void **state)
 {

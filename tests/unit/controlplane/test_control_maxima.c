@@ -175,10 +175,8 @@ static void test_waits(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_message),
-        cmocka_unit_test(test_pieces),
-        cmocka_unit_test(test_too_many),
-        cmocka_unit_test(test_buffers),
+        cmocka_unit_test(test_message),  cmocka_unit_test(test_pieces),
+        cmocka_unit_test(test_too_many), cmocka_unit_test(test_buffers),
         cmocka_unit_test(test_waits),
     };
     return cmocka_run_group_tests_name("control, maxima", tests, NULL, NULL);

@@ -142,7 +142,7 @@ static void test_wrong_ranks_below(void **state)
     job_free(job);
 }
 
-/* What rank 0 says first to one that has come: where it belongs. */
+/* The parent of a rank that has come: rank 0 says first where it belongs. */
 static int pending_parent(struct wire *wire)
 {
     struct frame frame;

@@ -179,7 +179,7 @@ static void test_nothing_else_comes(void **state)
 static void test_invalid_parcels(void **state)
 {
     (void)state;
-    /* The size of a parcel, then a run's first peer, how many they are, whether all get the same. */
+    /* The size of a parcel, then a run's first peer, its length, whether all get the same. */
 #define RUN(first, count, alike) first "\0\0\0" count "\0\0\0" alike "\0\0\0"
 #define PARCELS(text)                                                                              \
     {                                                                                              \

@@ -18,7 +18,7 @@
 
 static unsigned char words[3][EACH_MOST] = {"one word", "another word", "a third word"};
 
-/* What comes back is what was written. Returns how many bytes it took. */
+/* Parcels come back as they were written. Returns how many bytes they took. */
 static size_t round_trip(const struct parcel *list, int count, size_t each, int rank)
 {
     struct bytes bytes = {0};

@@ -112,7 +112,7 @@ static void a_leader_takes_its_agents_along(void **state)
     roster_close(&roster);
 }
 
-/* Of an agent that is no leader the others go on, but its host is lost. */
+/* The others go on without an agent that is no leader, but its host is lost. */
 static void one_agent_takes_its_host_out(void **state)
 {
     (void)state;

@@ -239,7 +239,8 @@ static int job_run_stopped(void *argument)
         _exit(0);
     }
     alarm(60);
-    int status = supervisor ? (int)supervisor_wait(supervisor, *continued ? 2 * timeout : timeout) : -1;
+    int status =
+        supervisor ? (int)supervisor_wait(supervisor, *continued ? 2 * timeout : timeout) : -1;
     waitpid(helper, NULL, 0);
     if (supervisor)
         supervisor_destroy(supervisor);

@@ -40,7 +40,7 @@ static void test_silent_parent(void **state)
     says("; also silent: rank 4");
 }
 
-/* Who waits at the start barrier is in no step of the algorithm. */
+/* A rank that waits at the start barrier is in no step of the algorithm. */
 static void test_start_barrier(void **state)
 {
     (void)state;
@@ -251,7 +251,7 @@ static void test_vendor(void **state)
     says("; ranks 0, 2 are not, and may be the cause");
 }
 
-/* Of many ranks the lines name the ones near the cause. */
+/* The lines name the ranks near the cause, if there are many ranks. */
 static void test_nearest(void **state)
 {
     (void)state;
@@ -392,8 +392,8 @@ static void test_circle(void **state)
     says("in a circle: 2 -> 4 -> 3 -> 2");
 }
 
-/* Who waits for a circle from outside waits once for each of it, and not more often the longer
- * it is followed. */
+/* A rank that waits for a circle from outside waits once for each of it, and not more often the
+ * longer it is followed. */
 static void test_circle_with_tails(void **state)
 {
     (void)state;

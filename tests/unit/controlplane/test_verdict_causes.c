@@ -198,7 +198,7 @@ static void test_edge_of_failure(void **state)
     says("rank 3 (host host0, pid 103) sent no heartbeat");
 }
 
-/* Of failures because of one another, those in the circle come first, the others last. */
+/* Failures because of one another: those in the circle come first, the others last. */
 static void test_waited_for_waiters(void **state)
 {
     (void)state;

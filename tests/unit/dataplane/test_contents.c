@@ -21,7 +21,7 @@
 
 CARD_KIND(card)
 
-/* Of this run: a region of a kind, and what its bytes must be. */
+/* The memory of this run: a region of a kind, and what its bytes must be. */
 static struct memory memory;
 static struct region region;
 static _Alignas(16) char model[BYTES];
@@ -202,7 +202,7 @@ static void long_work_ends_with_the_job(void **state)
 
 #define GRANULE ((size_t)64 << 10) /* more than what a driver adds to allocations */
 
-/* What is left of each pool that is exact. */
+/* The bytes that are left of each pool that is exact. */
 static void pools_look(size_t left[MEMORY_POOLS])
 {
     struct memory_pool pools[MEMORY_POOLS] = {{.which = 0}};

@@ -83,7 +83,7 @@ static void empty_schedule_is_complete(void **state)
     world_close(&world);
 }
 
-/* Which executor serves a schedule. */
+/* The executor that serves a schedule. */
 
 static void all_was_posted(const struct world *world)
 {

@@ -85,7 +85,7 @@ static void many_reasons_are_summed_up(void **state)
     bytes_free(&share);
 }
 
-/* What another rank sends in place of valid numbers. */
+/* Invalid numbers that another rank sends. */
 static void invalid_ones_are_refused(void **state)
 {
     (void)state;

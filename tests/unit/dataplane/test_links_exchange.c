@@ -10,14 +10,14 @@
 #define RANKS_MOST 7
 enum { NEAR, FAR, LONELY, FAKES };
 
-/* What each rank did. */
+/* The deeds of each rank. */
 static struct deeds {
     int exchanges;        /* in which it took part, for any transport */
     int connects[FAKES];  /* calls of connect(), */
     int connected[FAKES]; /* and the peers in them */
 } deeds[RANKS_MOST];
 
-/* What two peers tell each other. */
+/* The message that two peers send each other. */
 struct greeting {
     int from, to, fake, lanes;
 };

@@ -1,6 +1,6 @@
 /*
- * test_memory.c - regions have the size that was asked for, and leave no page mapped; a cursor stays
- * in the pieces of its message.
+ * test_memory.c - regions have the size that was asked for, and leave no page mapped; a cursor
+ * stays in the pieces of its message.
  * tier: check; load: cpu1
  */
 #include <errno.h>

@@ -99,7 +99,8 @@ static void test_devices(void **state)
 static bool has_spare; /* of checked() */
 
 /* The failure of a rank of two GPUs: three ranks take 10, 20 and 30 MiB of GPU 7, a fourth 1000 of
- * another one. The three can use 5 MiB more each. `left`: MiB that the ranks see there. NULL: none. */
+ * another one. The three can use 5 MiB more each. `left`: MiB that the ranks see there. NULL:
+ * none. */
 static const char *checked(const size_t left[3], bool is_exact, int ranks)
 {
     static struct log log;

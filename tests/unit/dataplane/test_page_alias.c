@@ -23,9 +23,9 @@ static void test_offsets(void **state)
     static const struct {
         int apart; /* of the target, behind the source, in bytes */
         bool alias;
-    } cases[] = {{0, false},    {1, true},     {4, true},      {15, true},     {16, false},
-                 {64, false},   {4080, false}, {4095, false},  {4096, false},  {4097, true},
-                 {8207, true},  {8208, false}, {-1, false},    {-15, false},   {-4080, false},
+    } cases[] = {{0, false},    {1, true},     {4, true},      {15, true},    {16, false},
+                 {64, false},   {4080, false}, {4095, false},  {4096, false}, {4097, true},
+                 {8207, true},  {8208, false}, {-1, false},    {-15, false},  {-4080, false},
                  {-4081, true}, {-4095, true}, {-4096, false}, {-8191, true}};
     const char *from = memory + 2 * ALIAS_PAGE + 4;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -55,6 +55,7 @@ static void test_copies(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_offsets), cmocka_unit_test(test_copies)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_offsets),
+                                       cmocka_unit_test(test_copies)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -238,7 +238,8 @@ static bool shaker_notices(const struct schedule_sample *sample, uint32_t index,
 }
 
 /* Every wait of rank 0, one after the other. The operation that it names is lazy. */
-static void assert_waits_noticed(const struct schedule_sample *sample, const struct world_settings *settings)
+static void assert_waits_noticed(const struct schedule_sample *sample,
+                                 const struct world_settings *settings)
 {
     struct world world;
     struct counts *counts;
@@ -331,7 +332,8 @@ static void forge_credit(struct world *world, uint32_t nth)
 
 static void a_credit_less(void **state)
 {
-    static const struct schedule_sample sample = {COLLECTIVE_BROADCAST, "binomial", 2, 24, false, 1};
+    static const struct schedule_sample sample = {
+        COLLECTIVE_BROADCAST, "binomial", 2, 24, false, 1};
     (void)state;
     assert_false(is_noticed(&sample, &narrow, NULL, 0, 0, 0));
     assert_true(is_noticed(&sample, &narrow, lose_credit, 0, 0, 0));
@@ -430,9 +432,12 @@ static void a_counterpart_of_another_length_is_refused(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_algorithm),      cmocka_unit_test(a_wait_less),
-        cmocka_unit_test(a_wait_less_in_zcopy), cmocka_unit_test(a_fence_less),
-        cmocka_unit_test(a_credit_less),        cmocka_unit_test(an_abort),
+        cmocka_unit_test(every_algorithm),
+        cmocka_unit_test(a_wait_less),
+        cmocka_unit_test(a_wait_less_in_zcopy),
+        cmocka_unit_test(a_fence_less),
+        cmocka_unit_test(a_credit_less),
+        cmocka_unit_test(an_abort),
         cmocka_unit_test(a_fault_strikes_one_message),
         cmocka_unit_test(a_counterpart_of_another_length_is_refused),
     };

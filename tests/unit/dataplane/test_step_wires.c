@@ -10,7 +10,8 @@
 #define SEEDS 12
 
 /* Rank 0 sends 24 elements to rank 1, in one message. */
-static const struct schedule_sample one_message = {COLLECTIVE_BROADCAST, "binomial", 2, 24, false, 1};
+static const struct schedule_sample one_message = {
+    COLLECTIVE_BROADCAST, "binomial", 2, 24, false, 1};
 #define MESSAGE_BYTES (24 * sizeof(int32_t))
 
 static struct world_settings by_lines(void)
@@ -31,7 +32,7 @@ static struct world_settings by_zcopy(bool pushes)
 
 typedef void mutation(struct world *world);
 
-/* What is wrong, in the first seed that notices it; "": none does. */
+/* The error, in the first seed that notices it; "": none does. */
 static void notice(const struct world_settings *given, mutation *mutate, char why[TRIAL_WHY])
 {
     why[0] = '\0';
@@ -203,8 +204,8 @@ static void lines_alone(void **state)
 
 /* Faults. */
 
-static bool run_with(const struct schedule_sample *sample, const struct world_settings *settings, int rank,
-                     enum fault_kind fault, int nth, char why[TRIAL_WHY])
+static bool run_with(const struct schedule_sample *sample, const struct world_settings *settings,
+                     int rank, enum fault_kind fault, int nth, char why[TRIAL_WHY])
 {
     struct world world;
     struct counts *counts;

@@ -89,7 +89,7 @@ static void test_guard(void **state)
     size_t used[BUFFERS] = {[BUFFER_SOURCE] = 5000, [BUFFER_DESTINATION] = 8192};
     open_buffers(&buffers, 0);
     guard(&buffers, used);
-    /* What is used is not guarded, and guards of one buffer do not lie in another. */
+    /* Used bytes are not guarded, and guards of one buffer do not lie in another. */
     for (int b = 0; b < BUFFERS; b++)
         fill(buffers.base[b], 1, used[b]);
     assert_int_equal(damaged(&buffers, used, &overrun), 0);

@@ -73,8 +73,8 @@ static void what_all_does_not_name_must_suit_the_ranks(void **state)
     assert_int_equal(check_ranks(&o, "allreduce -a ring -d all -o avg", 200), STATUS_OK);
     assert_true(o.request.job.candidate_count > 5);
     for (int i = 0; i < o.request.job.candidate_count; i++)
-        assert_true(200 <=
-                    reduce_ranks_most(o.request.job.candidates[i].datatype, o.request.job.candidates[i].reduction));
+        assert_true(200 <= reduce_ranks_most(o.request.job.candidates[i].datatype,
+                                             o.request.job.candidates[i].reduction));
     assert_int_equal(check_ranks(&o, "allgather,alltoall -a ring,pairwise-xor -d all", 6),
                      STATUS_USAGE);
     assert_non_null(strstr(o.message, "alltoall pairwise-xor float: "));

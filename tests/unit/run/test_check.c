@@ -47,7 +47,7 @@ static void test_movement(void **state)
         inputs_make(&before.inputs, 4, 800, 400, bench_at(&bench, 1600));
         expect_hypothesis(&bench,
                           "data from rank 4 is of the iteration before (stale) in elements 1");
-        /* Of another rank; of another block; not at a block's beginning; of the past. */
+        /* Elements of another rank; of another block; not at a block's beginning; of the past. */
         inputs_make(&bench.pattern.inputs, 1, 800, 400, bench_at(&bench, 1600));
         expect_hypothesis(
             &bench, "elements of rank 1 stand where those of rank 4 belong, +0 away in elements 1");
@@ -239,15 +239,15 @@ static void test_late_write(void **state)
                         "were looked at: something still writes there");
     /* It is no evidence, and rank 0 takes it behind that of an earlier iteration. */
     const struct wrong_element *element;
-    struct witness_log log = {0}, got = {0};
+    struct evidence_log log = {0}, got = {0};
     struct bytes bytes = {0};
-    witness_log_add(&log, &(struct witnesses){.iteration = 3});
-    witness_log_add(&log, &bench.finding.witnesses);
-    witness_log_code(codec_to(&bytes), 3, &log);
+    evidence_log_add(&log, &(struct iteration_evidence){.iteration = 3});
+    evidence_log_add(&log, &bench.finding.evidence);
+    evidence_log_code(codec_to(&bytes), 3, &log);
     struct reader reader = {.at = bytes.data, .left = bytes.size};
-    witness_log_code(codec_from(&reader), 3, &got);
+    evidence_log_code(codec_from(&reader), 3, &got);
     assert_true(!reader.bad && reader.left == 0);
-    assert_int_equal(witness_log_ask(&got, 7, 0, &element), WITNESS_SILENT);
+    assert_int_equal(evidence_log_ask(&got, 7, 0, &element), EVIDENCE_SILENT);
     bytes_free(&bytes);
     bench_close(&bench);
 }
@@ -277,7 +277,7 @@ static void test_ended_job(void **state)
     bench_close(&bench);
 }
 
-/* Of a source that lies where bench_open() puts destinations. */
+/* The changes of a source that lies where bench_open() puts destinations. */
 static size_t source_changes(const struct bench *bench, size_t first, size_t count)
 {
     size_t changed;

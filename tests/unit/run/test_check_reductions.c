@@ -112,7 +112,7 @@ static void test_whole_results(void **state)
     bench_close(&bench);
 }
 
-/* What was never written is divided all the same. */
+/* Elements that were never written are divided all the same. */
 static void test_unwritten_average(void **state)
 {
     (void)state;

@@ -69,7 +69,7 @@ struct filled {
     size_t bytes;
 };
 
-/* What is to be damaged, and what the ranks of a job have seen. */
+/* The damage to do, and what the ranks of a job have seen. */
 static struct {
     const struct subject *subject;
     enum spot place;
@@ -81,7 +81,7 @@ static struct {
 static struct memory_kind kind;
 static const struct memory_kind *inner;
 
-/* Of the rank that is this thread. */
+/* The buffers of the rank that is this thread. */
 static _Thread_local struct {
     struct filled filled[3 * BUFFERS];
     int count;

@@ -138,7 +138,8 @@ static struct host_place place_of(int rank, bool binds)
     return place;
 }
 
-/* What ranks share, from the smallest part up; a rank that is not bound is in all that it may use. */
+/* The parts that ranks share, from the smallest up; a rank that is not bound is in all that it may
+ * use. */
 static void test_places(void **state)
 {
     (void)state;
@@ -170,9 +171,12 @@ static void test_places(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_one_each),          cmocka_unit_test(test_in_turn),
-        cmocka_unit_test(test_different_masks),   cmocka_unit_test(test_hardware_threads),
-        cmocka_unit_test(test_nothing_to_assign), cmocka_unit_test(test_caches),
+        cmocka_unit_test(test_one_each),
+        cmocka_unit_test(test_in_turn),
+        cmocka_unit_test(test_different_masks),
+        cmocka_unit_test(test_hardware_threads),
+        cmocka_unit_test(test_nothing_to_assign),
+        cmocka_unit_test(test_caches),
         cmocka_unit_test(test_places),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -40,7 +40,7 @@ static int end(void **state)
     return 0;
 }
 
-/* What the next rank uses: one port. */
+/* The one port that the next rank uses. */
 struct port {
     const char *name, *model, *rate, *width, *firmware;
 };

@@ -136,7 +136,7 @@ static void what_is_sent_again_in_each_batch_is_kept(void **state)
     assert_int_equal(second->amount, 2);
 }
 
-/* What a look has counted is not counted again by the looks after it. */
+/* Packets that a look has counted are not counted again by the looks after it. */
 static void what_is_sent_again_is_kept_once(void **state)
 {
     (void)state;

@@ -45,7 +45,7 @@ static struct peer_stats *peer_of(struct scene *scene, int from, int to)
     return &scene->peers[from][to < from ? to : to - 1];
 }
 
-/* Of all connections from a host, to it, or both; -1: any. */
+/* Adds `resent` to all connections from a host, to one, or both; -1: any. */
 static void lose(struct scene *scene, int from_node, int to_node, uint64_t resent)
 {
     for (int r = 0; r < scene->result.ranks; r++)

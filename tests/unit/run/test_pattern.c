@@ -65,7 +65,8 @@ static void test_moved_values_differ(void **state)
     }
 }
 
-/* What is moved is neither infinite nor NaN, has either sign, and is not much less than random. */
+/* Values that are moved are neither infinite nor NaN, have either sign, and are not much less than
+ * random. */
 static void test_floats_are_ordinary(void **state)
 {
     (void)state;

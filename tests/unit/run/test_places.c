@@ -23,8 +23,8 @@
 #include "tests/unit/problems.h"
 #include "tests/unit/stage.h"
 
-#define COUNT   61                                      /* elements of a block */
-#define STACK   ((size_t)(SANITIZED ? 1024 : 32) << 10) /* a quarter of STACK_LEAST of cli/main.c */
+#define COUNT 61                                      /* elements of a block */
+#define STACK ((size_t)(SANITIZED ? 1024 : 32) << 10) /* a quarter of STACK_LEAST of cli/main.c */
 
 /* ---- A collective with an algorithm, and a search in it. ---- */
 
@@ -34,7 +34,7 @@ struct bench {
     struct inputs inputs;
     struct element_graph *graph;
     struct stage *stage;
-    struct witness_log logs[MANY];
+    struct evidence_log logs[MANY];
 };
 
 /* False: the algorithm does not serve so many ranks. */
@@ -91,7 +91,7 @@ static void bench_run(struct bench *bench, struct blow *blow)
 
 static struct place_list bench_ask(struct bench *bench, bool lost)
 {
-    const struct witness_log *logs[MANY];
+    const struct evidence_log *logs[MANY];
     int ranks[MANY];
     for (int r = 0; r < bench->problem.ranks; r++) {
         logs[r] = &bench->logs[r];
@@ -216,17 +216,17 @@ static uint32_t sum_of(const struct bench *bench, int first, int last, uint64_t 
     return sum;
 }
 
-/* The witness of one rank, as if it had found this. */
+/* The evidence of one rank, as if it had found this. */
 static void bench_claim(struct bench *bench, int rank, uint64_t at, uint32_t got)
 {
-    struct witnesses witnesses = {
+    struct iteration_evidence evidence = {
         .iteration = bench->inputs.iteration, .complete = true, .count = 1};
-    struct wrong_element *element = &witnesses.of[0];
+    struct wrong_element *element = &evidence.of[0];
     uint32_t sum = sum_of(bench, 0, bench->problem.ranks - 1, at);
     *element = (struct wrong_element){.at = at, .source = EVERY_RANK};
     memcpy(element->expected, &sum, sizeof sum);
     memcpy(element->got, &got, sizeof got);
-    witness_log_add(&bench->logs[rank], &witnesses);
+    evidence_log_add(&bench->logs[rank], &evidence);
 }
 
 /* Does a flip of some bit of `value` change it by this? */
@@ -303,7 +303,7 @@ static void test_iterations(void **state)
     struct bench bench;
     int before = PLACES_MOST;
     bench_open_for(&bench, 7, COLLECTIVE_ALLREDUCE, "ring", NULL);
-    for (int k = 0; k < WITNESS_ITERATIONS; k++) {
+    for (int k = 0; k < EVIDENCE_ITERATIONS; k++) {
         struct blow blow = {.rank = 3,
                             .number = 3 * k, /* of 12: both halves of the ring */
                             .position = (size_t)(5 * k + 1),
@@ -467,7 +467,7 @@ static void test_source(void **state)
 
 /* ---- What a rank says that it has. ---- */
 
-static void test_witnesses(void **state)
+static void test_evidence(void **state)
 {
     (void)state;
     const struct pattern pattern = {
@@ -478,27 +478,27 @@ static void test_witnesses(void **state)
     for (int wrong = 1; wrong <= 600; wrong += wrong < 12 ? 1 : 98) {
         uint32_t values[1000];
         struct finding finding;
-        struct witness_log log = {.iterations = 0};
+        struct evidence_log log = {.iterations = 0};
         int silent = 0, told = 0;
         pattern_expect(&pattern, 1, 0, 1000, values);
         for (int i = 0; i < wrong; i++)
             values[(7 * i + 3) % 1000] ^= 1u << i % 32;
         assert_int_equal(check_result(&memory, &pattern, 1, values, &finding), STATUS_OK);
-        witness_log_add(&log, &finding.witnesses);
+        evidence_log_add(&log, &finding.evidence);
         for (uint64_t at = 0; at < 1000; at++) {
             bool is_wrong = false;
             for (int i = 0; i < wrong; i++)
                 is_wrong |= (uint64_t)(7 * i + 3) % 1000 == at;
-            enum witness_answer answer = witness_log_ask(&log, 0, at, &element);
-            silent += answer == WITNESS_SILENT;
-            told += answer == WITNESS_WRONG;
-            assert_true(answer == WITNESS_SILENT || (answer == WITNESS_WRONG) == is_wrong);
-            if (answer == WITNESS_WRONG)
+            enum evidence_answer answer = evidence_log_ask(&log, 0, at, &element);
+            silent += answer == EVIDENCE_SILENT;
+            told += answer == EVIDENCE_WRONG;
+            assert_true(answer == EVIDENCE_SILENT || (answer == EVIDENCE_WRONG) == is_wrong);
+            if (answer == EVIDENCE_WRONG)
                 assert_memory_equal(element->got, &values[at], sizeof values[at]);
-            assert_int_equal(witness_log_ask(&log, 1, at, &element), WITNESS_RIGHT);
+            assert_int_equal(evidence_log_ask(&log, 1, at, &element), EVIDENCE_RIGHT);
         }
-        assert_int_equal(told, wrong < WITNESSES_MOST ? wrong : WITNESSES_MOST);
-        assert_int_equal(silent > 0, wrong > WITNESSES_MOST);
+        assert_int_equal(told, wrong < EVIDENCE_MOST ? wrong : EVIDENCE_MOST);
+        assert_int_equal(silent > 0, wrong > EVIDENCE_MOST);
     }
 }
 
@@ -506,20 +506,20 @@ static void test_witnesses(void **state)
 static void test_later_iterations(void **state)
 {
     (void)state;
-    struct witness_log log = {.iterations = 0}, read;
+    struct evidence_log log = {.iterations = 0}, read;
     struct bytes bytes = {0};
     const struct wrong_element *element;
-    for (uint64_t i = 1; i <= WITNESS_ITERATIONS + 1; i++)
-        witness_log_add(&log, &(struct witnesses){.iteration = 2 * i, .complete = true});
-    witness_log_code(codec_to(&bytes), 4, &log);
+    for (uint64_t i = 1; i <= EVIDENCE_ITERATIONS + 1; i++)
+        evidence_log_add(&log, &(struct iteration_evidence){.iteration = 2 * i, .complete = true});
+    evidence_log_code(codec_to(&bytes), 4, &log);
     struct reader reader = {.at = bytes.data, .left = bytes.size};
-    witness_log_code(codec_from(&reader), 4, &read);
+    evidence_log_code(codec_from(&reader), 4, &read);
     assert_false(reader.bad);
     assert_int_equal(reader.left, 0);
-    assert_int_equal(witness_log_ask(&read, 3, 0, &element), WITNESS_RIGHT);
-    assert_int_equal(witness_log_ask(&read, 2 * WITNESS_ITERATIONS, 0, &element), WITNESS_RIGHT);
-    assert_int_equal(witness_log_ask(&read, 2 * WITNESS_ITERATIONS + 1, 0, &element),
-                     WITNESS_SILENT);
+    assert_int_equal(evidence_log_ask(&read, 3, 0, &element), EVIDENCE_RIGHT);
+    assert_int_equal(evidence_log_ask(&read, 2 * EVIDENCE_ITERATIONS, 0, &element), EVIDENCE_RIGHT);
+    assert_int_equal(evidence_log_ask(&read, 2 * EVIDENCE_ITERATIONS + 1, 0, &element),
+                     EVIDENCE_SILENT);
     bytes_free(&bytes);
 }
 
@@ -543,7 +543,7 @@ static void test_tick(void **state)
         int ticks = 0, before, from = -1;
         const struct tick tick = {.call = tick_count, .argument = &ticks};
         bench_open_for(&bench, MANY, COLLECTIVE_ALLREDUCE, names[i], &tick);
-        for (int k = 0; k < WITNESS_ITERATIONS; k++) {
+        for (int k = 0; k < EVIDENCE_ITERATIONS; k++) {
             struct blow blow = {.rank = 5, .position = (size_t)k, .byte = 2, .change = 6};
             bench_run(&bench, &blow);
             from = blow.from;
@@ -570,20 +570,20 @@ static void test_bound(void **state)
                            algorithm_find(COLLECTIVE_ALLREDUCE, "oneshot"), "int64", "sum", &tick));
     for (int k = 0; k < 2; k++, bench.inputs.iteration++) {
         const struct pattern pattern = {.problem = bench.problem, .inputs = bench.inputs};
-        struct witnesses witnesses = {
-            .iteration = bench.inputs.iteration, .complete = true, .count = WITNESSES_MOST};
-        for (int i = 0; i < WITNESSES_MOST; i++) {
-            struct wrong_element *element = &witnesses.of[i];
+        struct iteration_evidence evidence = {
+            .iteration = bench.inputs.iteration, .complete = true, .count = EVIDENCE_MOST};
+        for (int i = 0; i < EVIDENCE_MOST; i++) {
+            struct wrong_element *element = &evidence.of[i];
             *element = (struct wrong_element){.at = (uint64_t)i, .source = EVERY_RANK};
             pattern_expect(&pattern, 5, element->at, 1, element->expected);
             memcpy(element->got, element->expected, sizeof element->got);
             element->got[1] ^= 0x11;
             element->got[6] ^= 0x11;
         }
-        witness_log_add(&bench.logs[5], &witnesses);
+        evidence_log_add(&bench.logs[5], &evidence);
     }
     struct place_list places = bench_ask(&bench, false);
-    assert_in_range(places.elements, 1, 2 * WITNESSES_MOST - 1);
+    assert_in_range(places.elements, 1, 2 * EVIDENCE_MOST - 1);
     assert_in_range(ticks - MANY, 60, 80);
     assert_int_equal(places.count, 1);
     assert_int_equal(places.of[0].kind, PLACE_RANK);
@@ -659,7 +659,7 @@ int main(void)
         cmocka_unit_test(test_shared_rank), cmocka_unit_test(test_several_bits),
         cmocka_unit_test(test_memory),      cmocka_unit_test(test_two_faults),
         cmocka_unit_test(test_lost),        cmocka_unit_test(test_source),
-        cmocka_unit_test(test_witnesses),   cmocka_unit_test(test_later_iterations),
+        cmocka_unit_test(test_evidence),    cmocka_unit_test(test_later_iterations),
         cmocka_unit_test(test_tick),        cmocka_unit_test(test_bound),
         cmocka_unit_test(test_ended),       cmocka_unit_test(test_small_stack),
         cmocka_unit_test(test_long_run),    cmocka_unit_test(test_one_element_that_fits),

@@ -1,6 +1,6 @@
 /*
- * test_rank_place.c - rings of ranks that run on cores and on GPUs of made-up hosts: near ranks follow
- * each other, and ranks that are near a NIC join hosts.
+ * test_rank_place.c - rings of ranks that run on cores and on GPUs of made-up hosts: near ranks
+ * follow each other, and ranks that are near a NIC join hosts.
  * tier: check; load: cpu1
  */
 #include "base/log.h" /* before cmocka, which has a macro fail() */
@@ -86,8 +86,8 @@ static void gpus_make(void)
     }
 }
 
-/* Whatever GPUs ranks take, each switch, node and host is entered once. NVLinks join GPUs of different
- * switches. */
+/* Whatever GPUs ranks take, each switch, node and host is entered once. NVLinks join GPUs of
+ * different switches. */
 static void test_gpus(void **state)
 {
     static const int takes[] = {0, 4, 2, 6, 1, 5, 3, 7};
@@ -182,7 +182,7 @@ static void test_nics(void **state)
     wrong_places();
 }
 
-/* What another rank sends. */
+/* The place that another rank sends. */
 static void test_travel(void **state)
 {
     struct bytes share = {0};

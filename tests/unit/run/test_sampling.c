@@ -149,7 +149,7 @@ static uint64_t noise_draw(struct noise *noise, double median)
     return (uint64_t)time;
 }
 
-/* Of 1000 lines, how many have a trend, and how many two modes? */
+/* The numbers of 1000 lines that have a trend, and that have two modes. */
 struct told {
     int trends, modes;
 };
@@ -248,7 +248,7 @@ static void test_modes_are_found(void **state)
     assert_true(modes_of(sorted, 100).median[0] == 0);
 }
 
-/* Of 1000 lines of -n auto, how many have the true median in their interval? */
+/* Nearly all of 1000 lines of -n auto have the true median in their interval. */
 static void test_looking_again_keeps_the_level(void **state)
 {
     (void)state;

@@ -23,7 +23,7 @@ static void test_bytes(void **state)
     assert_int_equal(staging_area_bytes(4096), 512 * MIB); /* a ring has two parts at least */
 }
 
-/* What transports are told before it is known how many channels need rings. */
+/* The bytes that transports are told before it is known how many channels need rings. */
 static void test_most(void **state)
 {
     (void)state;

@@ -15,8 +15,8 @@
 
 #define CANNOT 77 /* exit status: there are no such name spaces here */
 
-/* Of a decoy: the descriptors that it takes, and its bytes, as start_barrier.c makes them for
- * two ranks. */
+/* The descriptors that a decoy takes, and its bytes, as start_barrier.c makes them for two
+ * ranks. */
 #define DECOYS             64
 #define NODE_BARRIER_BYTES (128 + node_barrier_bytes(2))
 

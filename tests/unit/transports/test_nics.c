@@ -38,7 +38,7 @@ static void nics_of_rank(const struct endpoint *endpoint, struct device_list *li
         nic_add(list, "nic3:1", 400);
 }
 
-/* Of a transport that connects nothing. */
+/* The NIC of a transport that connects nothing. */
 static void spare_of_rank(const struct endpoint *endpoint, struct device_list *list)
 {
     (void)endpoint;
@@ -202,7 +202,7 @@ static json_t *unfinished_nics(const char *words, size_t expected)
     return unfinished;
 }
 
-/* Of a line that does not end: the NICs of ranks that live, wherever they are. */
+/* The NICs of a line that does not end: those of ranks that live, wherever they are. */
 static void test_failed(void **state)
 {
     (void)state;

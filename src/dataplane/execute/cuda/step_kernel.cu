@@ -12,7 +12,7 @@
 
 #define POLL_NS 20 /* between two looks of a block that cannot move */
 
-/* What the leader tells the block. */
+/* The leader's order to the block. */
 struct step_order {
     struct step_chunk chunk;
     enum step_result result;
@@ -109,7 +109,7 @@ __device__ static void body(const void *context, enum operation_kind kind,
         copy_part(run->to, run->from, run->bytes, thread, threads);
 }
 
-/* What the leader spends its time on, in ticks. */
+/* The leader's time by activity, in ticks. */
 struct stopwatch {
     long long last;
     size_t spent[ACTIVITIES];

@@ -30,14 +30,14 @@ enum status cuda_settle(const char *choices, int local_rank, const struct tick *
 const struct memory_device *cuda_current(void);
 void cuda_current_set(const struct memory_device *device);
 
-/* ---- The engine of a GPU's memory: launches kernels and copies into streams, polls events. ---- */
+/* ---- The engine of GPU memory: launches kernels and copies into streams, polls events. ---- */
 
 #define CUDA_SELECTED   ((size_t)8 << 20) /* elements compared at a time to select wrong ones */
 #define CUDA_BITS_BYTES (CUDA_SELECTED / 8)
 #define CUDA_EVENTS     64 /* of a stream under way */
 #define CUDA_GRAIN_MOST ((size_t)16 << 20)
 
-/* Of the GPU's memory, for contents: bits and answers. */
+/* Bytes of the GPU's memory for contents: bits and answers. */
 #define CUDA_ENGINE_BYTES (CUDA_BITS_BYTES + sizeof(struct cuda_answers))
 
 /* Work in a stream, up to byte `end` of a transfer. */
@@ -58,7 +58,7 @@ struct cuda_queue {
 /* The copy engines of a GPU have a queue for each direction. */
 enum cuda_queue_use { QUEUE_KERNELS, QUEUE_TO_DEVICE, QUEUE_TO_HOST, CUDA_QUEUES };
 
-/* What the hooks for contents share with their kernels. */
+/* The answers of the kernels to the hooks for contents. */
 struct cuda_answers {
     unsigned long long total, least;
 };
@@ -134,8 +134,8 @@ enum status cuda_wait_call(enum status (*work)(void *argument), void *argument,
                            const struct tick *tick, const char *what, bool *abandoned);
 
 /* Runs work(argument), which gives back what a GPU has, in another thread that has no device yet,
- * for some seconds at most: it waits for all work on the GPU, for ever if any of it hangs. False: it
- * has not returned, so the argument must stay. */
+ * for some seconds at most: it waits for all work on the GPU, for ever if any of it hangs. False:
+ * it has not returned, so the argument must stay. */
 bool cuda_give_back(void (*work)(void *argument), void *argument);
 
 #endif

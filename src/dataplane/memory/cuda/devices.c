@@ -43,7 +43,7 @@ static void rdma_describe(struct device *device, int number)
                                       : "none");
 }
 
-/* What NVML does not know, or would have said. */
+/* Adds the facts that NVML does not know, or has not told. */
 static void cuda_describe(struct device *device, int number)
 {
     int driver = 0, runtime = 0, major, minor, value;

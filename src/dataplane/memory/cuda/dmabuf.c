@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-/* Of cuda.h. */
+/* Constants of cuda.h. */
 #define DRIVER_SUCCESS              0
 #define DRIVER_ATTRIBUTE_DMABUF     124 /* CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED */
 #define DRIVER_RANGE_HANDLE_DMABUF  1   /* CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD */

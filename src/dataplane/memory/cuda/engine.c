@@ -337,7 +337,7 @@ static void engine_release(void *releasing)
 void cuda_engine_close(struct engine *closing)
 {
     struct cuda_engine *engine = cuda_engine_of(closing);
-    /* What a GPU has that does not end its work is left to the end of the process. */
+    /* A GPU that does not end its work keeps what it has until the process ends. */
     if (!engine || engine_works(engine) || cuda_give_back(engine_release, engine))
         free(engine);
 }

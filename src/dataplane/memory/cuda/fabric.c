@@ -1,6 +1,6 @@
 /*
- * fabric.c - finds functions of the driver; and allocates memory in two steps, as fabric handles ask
- * for: first the memory, then addresses for it.
+ * fabric.c - finds functions of the driver; and allocates memory in two steps, as fabric handles
+ * ask for: first the memory, then addresses for it.
  */
 #include "dataplane/memory/cuda/internal.h"
 
@@ -56,7 +56,7 @@ bool fabric_is_supported(int device)
            has;
 }
 
-/* Of the memory; NICs reach it where they can reach any that is made in this way. */
+/* The memory's properties. NICs reach it where they can reach any that is made in this way. */
 static struct fabric_properties properties_of(int device)
 {
     int rdma = 0;

@@ -129,7 +129,7 @@ struct fabric_calls {
 #define FABRIC_NOT_PERMITTED 800 /* this process has no IMEX channel, or another one */
 #define FABRIC_NOT_SUPPORTED 801
 
-/* What other processes need to map it. */
+/* The handle by which other processes map memory. */
 struct fabric_handle {
     unsigned char bytes[FABRIC_HANDLE_BYTES];
 };

@@ -67,7 +67,7 @@ __device__ static inline struct page_part part_of(const struct device_work &work
     return part;
 }
 
-/* What the elements of a page have in common. */
+/* Values that the elements of a page have in common. */
 struct page_draw {
     uint64_t key; /* of what all ranks share */
     uint32_t step;
@@ -81,7 +81,7 @@ __device__ static inline struct page_draw page_begin(const struct input_rule &by
     return draw;
 }
 
-/* What all ranks share of an element. */
+/* The part of an element's draw that all ranks share. */
 __device__ static inline struct drawn draw_shared(const struct input_rule &by,
                                                   const struct page_draw draw, uint32_t offset)
 {
@@ -124,7 +124,7 @@ template <typename T> __device__ static inline bool is_same(const T x, const T y
 
 #define AT_ONCE 2 /* elements of a thread, for which a rank's key of the page is made once */
 
-/* What belongs at the offsets `from`, `from` + blockDim.x, ... of a page. */
+/* The expected elements at the offsets `from`, `from` + blockDim.x, ... of a page. */
 template <typename Type>
 __device__ static inline void expect(const struct device_work &work, size_t page,
                                      const struct page_draw draw, uint32_t from,
@@ -248,7 +248,7 @@ __global__ void scan_bytes(const struct device_work work)
 NUMBERS(NUMBER_TYPE)
 PAIRS(PAIR_TYPE)
 
-/* Which kernel serves a type and an operator. */
+/* The kernels for a type and an operator. */
 
 const void *device_copy_kernel(void)
 {

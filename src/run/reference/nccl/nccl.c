@@ -165,8 +165,8 @@ static enum status nccl_is_late(const char *what)
         what);
 }
 
-/* Runs make(argument) in a thread on this rank's device, and waits for it. For `seconds` it counts as
- * work, then as a wait for other ranks. The argument must stay if the communicator is abandoned.
+/* Runs make(argument) in a thread on this rank's device, and waits for it. For `seconds` it counts
+ * as work, then as a wait for other ranks. The argument must stay if the communicator is abandoned.
  * NCCL_IN_PROGRESS is a success. */
 static enum status nccl_call_slowly(struct nccl_communicator *communicator,
                                     int (*make)(void *argument), void *argument, const char *what,
@@ -462,8 +462,8 @@ static enum status nccl_open(struct control *control, const struct vendor_task *
 }
 
 /*
- * Puts a collective into a stream, and polls for its end. A collective that NCCL has no function for
- * is a group of its sends and receives, as in nccl-tests.
+ * Puts a collective into a stream, and polls for its end. A collective that NCCL has no function
+ * for is a group of its sends and receives, as in nccl-tests.
  */
 #define CONNECT_SECONDS 1.0 /* in which the first run is expected to be in the stream */
 
