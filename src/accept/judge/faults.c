@@ -145,12 +145,8 @@ static bool loses_at_times(const struct merging *m, const struct suspect *worst,
     if (m->complaint != COMPLAINT_LOSS || !s)
         return false;
     double first = fleet_link_value(m->fleet, series, from, to, s->excess);
-    const struct reading mean = {.from = from,
-                                 .to = to,
-                                 .rail = series_of(m, s)->rail,
-                                 .metric = METRIC_LOSS,
-                                 .value = (first + s->sum) / (1 + s->values)};
-    return fleet_excess(m->fleet, &mean) - series_of(m, s)->levels.median > height_of(m, worst) / 2;
+    double mean = suspect_excess(m->isolation, s, (first + s->sum) / (1 + s->values));
+    return mean - series_of(m, s)->levels.median > height_of(m, worst) / 2;
 }
 
 /* The direction of the host that the suspects of some rails share. */
@@ -685,9 +681,9 @@ void fleet_note_put(const struct fleet_note *note, const struct fleet *fleet,
     const struct series *series = &fleet->series[note->series];
     static const char *const asked[REFERENCES] = {
         [REFERENCE_RATE] = "70% of the link's rate",
-        [REFERENCE_EARLIER] = "what the earlier run had, less what a run may lose,",
-        [REFERENCE_PROFILE] = "what the profile asks",
-        [REFERENCE_RAILS] = "what the other rails have, worse by 15%,",
+        [REFERENCE_EARLIER] = "the threshold by the earlier run",
+        [REFERENCE_PROFILE] = "the threshold by the profile",
+        [REFERENCE_RAILS] = "the threshold by the other rails (15% worse)",
     };
     bool rails_lose = note->reference == REFERENCE_RAILS && series->metric == METRIC_LOSS;
     const char *unit = metric_unit(series->metric);
@@ -695,7 +691,7 @@ void fleet_note_put(const struct fleet_note *note, const struct fleet *fleet,
     text_add(text, "all hosts: the median of their ");
     series_name_put(fleet, note->series, names, text);
     text_add(text, " is %s %s; %s is %s %s", number_text(note->value, 3, value), unit,
-             rails_lose               ? "twice what the other rails have, and 0.1%,"
+             rails_lose ? "the threshold by the other rails (twice their loss, and 0.1%)"
              : asked[note->reference] ? asked[note->reference]
                                       : "the threshold",
              number_text(note->threshold, 3, threshold), unit);
@@ -708,8 +704,7 @@ const char *fleet_size_remark(int hosts)
         return "one host: stages between hosts are left out";
     case 2:
         return "2 hosts: only a link's rate, a profile or an earlier run can show that they are "
-               "slow, "
-               "and neither host can be told from the other or from the link between them";
+               "slow, and a fault may be of either host or of the link between them";
     case 3:
         return "3 hosts: one faulty host or link can be told from the others, two cannot";
     default:

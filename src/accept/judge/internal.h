@@ -90,6 +90,9 @@ enum complaint suspect_complaint(const struct isolation *isolation, const struct
 struct suspect *suspect_find(const struct isolation *isolation, int host, int peer, int series,
                              bool failing);
 
+/* The excess of a value of a suspected link, compared with links of its distance. */
+double suspect_excess(const struct isolation *isolation, const struct suspect *link, double value);
+
 /* Has the host a suspect, itself and no link, in a series (-1: any) that was not cleared? */
 bool host_is_suspected(const struct isolation *isolation, int host, int series);
 

@@ -11,7 +11,7 @@
 #define HITS_LEAST 2
 #define ASKED_MOST 24 /* rounds of one host */
 #define LONE_MOST  8  /* links that are measured alone, */
-#define LONE_GOOD  3  /* so often, if they were slow now and then */
+#define LONE_TRIES 3  /* so often, if they were slow now and then */
 
 /* ---- partners ---- */
 
@@ -304,12 +304,13 @@ static void choose_lone(struct isolation *isolation, uint64_t *rails)
         lone = lone->next;
     if (!lone)
         return;
-    if (isolation->lone_count == LONE_MOST && lone->good_alone == 0) {
+    if (isolation->lone_count == LONE_MOST && !lone->counted) {
         rest_clear(isolation);
         return;
     }
     isolation->lone = lone;
-    isolation->lone_count += lone->good_alone == 0;
+    isolation->lone_count += !lone->counted;
+    lone->counted = true;
     for (const struct suspect *s = lone; s; s = s->next)
         if (is_slow_link(isolation, s) && are_one_pair(s, lone))
             *rails |= UINT64_C(1) << isolation->fleet->series[s->series].rail;
@@ -358,6 +359,30 @@ static bool is_seen_enough(const struct suspect *suspect)
     return suspect->hits >= HITS_LEAST && differ;
 }
 
+/* The part of a reading in the sums of a suspect. The mean of bandwidths is that of the times: the
+ * users of a link move bytes. */
+static double summand(const struct isolation *isolation, const struct suspect *suspect,
+                      double value)
+{
+    return suspect_complaint(isolation, suspect) == COMPLAINT_BANDWIDTH ? 1 / value : value;
+}
+
+/* Is the bandwidth of a link slow by the mean of so many readings? A busy core takes a part of it
+ * now and then. */
+static bool is_slow_by_mean(const struct isolation *isolation, const struct suspect *link,
+                            double sum, int count)
+{
+    return suspect_excess(isolation, link, count / sum) > link->limit.excess;
+}
+
+/* Is the bandwidth of a link good by the mean of the readings since it is suspected? */
+static bool is_good_by_mean(const struct isolation *isolation, const struct suspect *suspect)
+{
+    return suspect->peer >= 0 && suspect->values > 0 &&
+           suspect_complaint(isolation, suspect) == COMPLAINT_BANDWIDTH &&
+           !is_slow_by_mean(isolation, suspect, suspect->sum, suspect->values);
+}
+
 static void suspect_judge(const struct isolation *isolation, struct suspect *suspect)
 {
     int good = suspect->tries - suspect->hits, host = suspect->host, peer = suspect->peer;
@@ -382,7 +407,8 @@ static void suspect_judge(const struct isolation *isolation, struct suspect *sus
     }
     double share = limits_share(beyond, count);
     suspect->by_chance = isolation->slow * binomial_tail(suspect->tries, suspect->hits, share);
-    if (is_seen_enough(suspect) && suspect->by_chance <= alarms_most / suspect->tries_most)
+    if (is_seen_enough(suspect) && suspect->by_chance <= alarms_most / suspect->tries_most &&
+        !is_good_by_mean(isolation, suspect))
         suspect->state = SUSPECT_CONFIRMED;
     else if ((suspect->hits == 0 && good >= suspect->patience) ||
              suspect->tries >= suspect->tries_most)
@@ -400,7 +426,7 @@ static void suspect_try(const struct isolation *isolation, struct suspect *suspe
     suspect->hits += hit;
     if (outcome == READING_VALUE) {
         suspect->values++;
-        suspect->sum += reading->value;
+        suspect->sum += summand(isolation, suspect, reading->value);
     }
     if (outcome > suspect->outcome)
         suspect->outcome = outcome;
@@ -497,30 +523,49 @@ static void end_judge(struct isolation *isolation, const struct reading *reading
     met_reserve(isolation);
 }
 
-/* A reading of a pair that is alone: a link that is not slow now shares its way with others. */
+/* Is a link slow alone, by the mean, even if the readings that are left are as the fleet's? */
+static bool is_slow_alone(const struct isolation *isolation, const struct suspect *link)
+{
+    const struct series *series = &isolation->fleet->series[link->series];
+    double usual = fleet_link_value(isolation->fleet, link->series, link->host, link->peer,
+                                    series->levels.median);
+    double left = LONE_TRIES - link->alone;
+    return is_slow_by_mean(isolation, link, link->alone_sum + left / usual, LONE_TRIES);
+}
+
+/* A reading of a pair that is alone: a link that is not slow now shares its way with others. One
+ * that was slow now and then is judged by the mean of several. */
 static void lone_take(struct isolation *isolation, const struct reading *reading)
 {
     int series = fleet_from(isolation->fleet, reading);
     struct suspect *link = suspect_find(isolation, reading->from, reading->to, series, false);
-    if (!link || !is_slow_link(isolation, link))
+    if (!link || link->met_alone || !is_slow_link(isolation, link))
         return;
-    if (fleet_excess(isolation->fleet, reading) > link->limit.excess)
+    if (reading_outcome(reading) != READING_VALUE) {
         link->met_alone = true;
-    else if (++link->good_alone == (link->hits == link->tries ? 1 : LONE_GOOD))
+        return;
+    }
+    link->alone++;
+    link->alone_sum += summand(isolation, link, reading->value);
+    if (link->hits == link->tries) /* steady: the first reading says all */
+        link->met_alone = is_slow_by_mean(isolation, link, link->alone_sum, link->alone);
+    else
+        link->met_alone = is_slow_alone(isolation, link);
+    if (!link->met_alone && (link->hits == link->tries || link->alone == LONE_TRIES))
         link->state = SUSPECT_CLEARED;
 }
 
-/* The readings of the round are in. The link has no further one if it was not good. */
-static void lone_judge(struct isolation *isolation, int good_before)
+/* The readings of the round are in. A link without any has no further round. */
+static void lone_judge(struct isolation *isolation, int alone_before)
 {
     struct suspect *lone = isolation->lone;
     isolation->lone_cleared += lone->state == SUSPECT_CLEARED;
-    lone->met_alone |= lone->good_alone == good_before;
+    lone->met_alone |= lone->alone == alone_before;
 }
 
 void isolation_add(struct isolation *isolation, const struct reading *readings, size_t count)
 {
-    int good_before = isolation->lone ? isolation->lone->good_alone : 0;
+    int alone_before = isolation->lone ? isolation->lone->alone : 0;
     for (size_t i = 0; i < count; i++) {
         if (!fleet_has(isolation->fleet, &readings[i]))
             continue;
@@ -530,7 +575,7 @@ void isolation_add(struct isolation *isolation, const struct reading *readings, 
             end_judge(isolation, &readings[i]);
     }
     if (isolation->lone)
-        lone_judge(isolation, good_before);
+        lone_judge(isolation, alone_before);
     for (size_t i = 0; i < count; i++) {
         const struct reading *r = &readings[i];
         if (!fleet_has(isolation->fleet, r))

@@ -437,11 +437,13 @@ struct suspect {
     int tries, hits;              /* readings since, and those beyond the limit */
     double by_chance;             /* slow suspects that noise is expected to show so often */
     int values;                   /* tries that did not fail, */
-    double sum;                   /* and the sum of their values */
+    double sum;                   /* and the sum of their values; of bandwidths: of 1 / value */
     int partner_count;
     int partners[PARTNERS_MOST]; /* partners with which a reading showed it */
-    bool met_alone;              /* a link: it was slow, too, while no other pair was measured, */
-    int good_alone;              /* or it was so often good then */
+    int alone;                   /* a link: its readings while no other pair was measured, */
+    double alone_sum;            /* and their sum, as in `sum` */
+    bool met_alone;              /* it was slow then, too, or was not measured */
+    bool counted;                /* in lone_count */
     bool ends_met[2];            /* its host, and its peer, met others after it was confirmed */
     int number;                  /* of suspects before it */
     struct suspect *next;        /* in the order in which they were found */
@@ -459,10 +461,11 @@ struct suspect {
  * same switch comes first, and across two parts that pairs showed one pair meets at a time.
  *
  * Switches may not be known. So the first 8 links that are confirmed to be slow are measured once
- * more while no other pair is: one that is not slow then is cleared (after 3 good measurements, if
- * it was slow now and then), and if most of them are, so are the others. A host may become faulty
- * meanwhile, and its next partner seems to have a slow link to it. So the ends of a link that is
- * still confirmed meet others at last, and an end that is slow with these becomes a suspect.
+ * more while no other pair is: one that is not slow then is cleared (by the mean of 3 measurements
+ * if it was slow now and then), and if most of them are, so are the others. A host may become
+ * faulty meanwhile, and its next partner seems to have a slow link to it. So the ends of a link
+ * that is still confirmed meet others at last, and an end that is slow with these becomes a
+ * suspect.
  *
  * What made a suspect is no evidence, since the worst of many healthy readings look faulty.
  * Evidence is what is measured afterwards. Let q be the share of healthy readings beyond such a
@@ -471,7 +474,9 @@ struct suspect {
  *
  *     M * P(at least h of n, each with q) <= alarms / N
  *
- * (the binomial tail, and Bonferroni's inequality over M suspects, each judged up to N times). It
+ * (the binomial tail, and Bonferroni's inequality over M suspects, each judged up to N times). The
+ * bandwidth of a link must be beyond its limit by the mean of the n readings, too: where the cores
+ * of both ends are busy, more than the share q of its readings are beyond it by a little. A suspect
  * is cleared when 2 readings are good and none is bad, or when N = 6 were not enough; a host that
  * seems slow now and then, and losses, when 4 are good or N = 10 were not enough. A failure needs
  * one more failure, with another partner that is good elsewhere, and 6 good readings clear it. So a

@@ -43,6 +43,17 @@ struct suspect *suspect_find(const struct isolation *isolation, int host, int pe
     return NULL;
 }
 
+double suspect_excess(const struct isolation *isolation, const struct suspect *link, double value)
+{
+    const struct series *series = &isolation->fleet->series[link->series];
+    const struct reading reading = {.from = link->host,
+                                    .to = link->peer,
+                                    .rail = series->rail,
+                                    .metric = series->metric,
+                                    .value = value};
+    return fleet_excess(isolation->fleet, &reading);
+}
+
 bool host_is_suspected(const struct isolation *isolation, int host, int series)
 {
     for (const struct suspect *s = isolation->hosts[host].suspects; s; s = s->sibling)
