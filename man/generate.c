@@ -3,6 +3,7 @@
  * program say in the place of its lines
  *
  *     .\" generate: options COMMAND     the options of a command, by groups
+ *     .\" generate: sentences COMMAND   the same in a sentence each, without their texts
  *     .\" generate: commands            all commands
  *     .\" generate: statuses            the exit statuses
  *     .\" generate: variables           the variables of the environment, but for those of options
@@ -146,19 +147,30 @@ static bool is_home(const struct option_row *row, unsigned command)
     return (row->commands & -row->commands) == command;
 }
 
-static void put_option(const struct option_row *row, unsigned command)
+/* The first command that takes it: its page has the text. The first of all is a collective. */
+static const char *home_of(const struct option_row *row)
+{
+    const struct command *command = commands;
+    while (!is_home(row, command->bit))
+        command++;
+    return command == commands ? "run" : command->name;
+}
+
+static void put_option(const struct option_row *row, unsigned command, bool whole)
 {
     fputs(".It", stdout);
     if (row->letter)
-        printf(" Fl %c%s%s ,", row->letter, row->argument ? " Ar " : "",
-               row->argument ? row->argument : "");
+        printf(" Fl %c%s%s ,", row->letter, whole && row->argument ? " Ar " : "",
+               whole && row->argument ? row->argument : "");
     printf(" Fl -%s%s%s\n", row->name, row->argument ? " Ar " : "",
            row->argument ? row->argument : "");
     put_sentence(option_help(row, command));
+    if (!whole)
+        return;
     if (row->text && is_home(row, command))
         put_text(row->text);
-    else if (row->text)
-        puts("See\n.Xr cctest 1 .");
+    else if (row->text && !strstr(row->text, page)) /* which says more than that text */
+        printf("See\n.Xr cctest-%s 1 .\n", home_of(row));
     const char *standard = option_standard(row, command);
     if (standard) {
         fputs("Default: ", stdout);
@@ -167,7 +179,7 @@ static void put_option(const struct option_row *row, unsigned command)
     }
 }
 
-static bool put_options(const char *name)
+static bool put_groups(const char *name, bool whole)
 {
     const struct command *command = commands;
     if (strcmp(name, "run") != 0)
@@ -181,14 +193,25 @@ static bool put_options(const char *name)
             if ((int)row->group != group || !(row->commands & command->bit))
                 continue;
             if (!titled)
-                printf(".Ss %s\n.Bl -tag -width Ds\n", option_group_titles[group]);
+                printf(".Ss %s\n.Bl -tag -width %s\n", option_group_titles[group],
+                       whole ? "Ds" : "20n -compact");
             titled = true;
-            put_option(row, command->bit);
+            put_option(row, command->bit, whole);
         }
         if (titled)
             puts(".El");
     }
     return true;
+}
+
+static bool put_options(const char *command)
+{
+    return put_groups(command, true);
+}
+
+static bool put_sentences(const char *command)
+{
+    return put_groups(command, false);
 }
 
 static bool put_commands(const char *unused)
@@ -280,8 +303,9 @@ static const struct {
     const char *word;
     bool (*put)(const char *argument);
 } directives[] = {
-    {"options", put_options},     {"commands", put_commands}, {"statuses", put_statuses},
-    {"variables", put_variables}, {"names", put_names},       {"keys", put_keys},
+    {"options", put_options},   {"sentences", put_sentences}, {"commands", put_commands},
+    {"statuses", put_statuses}, {"variables", put_variables}, {"names", put_names},
+    {"keys", put_keys},
 };
 
 static bool directive_put(const char *directive)

@@ -108,7 +108,7 @@ enum status expected_fact_read(const struct profile_line *line, struct expected_
     *expectation = (struct expected_fact){.line = *line, .rule = fact_rule_named(line->key)};
     if (!expectation->rule)
         return fail_line(STATUS_USAGE, line->file, line->number,
-                         "%s is no key of a profile: see cctest(1) for those there are", line->key);
+                         "%s is no key of a profile: see cctest-accept(1) for all keys", line->key);
     if (expectation->rule->unit != VALUE_TEXT)
         return profile_number(line, expectation->rule->unit, &expectation->number);
     if (line->operator!= PROFILE_EQUAL && line->operator!= PROFILE_NOT_EQUAL)

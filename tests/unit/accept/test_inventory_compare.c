@@ -312,7 +312,7 @@ static void test_profile(void **state)
                                    "1500");
     expect_line("gpu.ecc = on", "n1 tells no gpu.ecc; x.profile:7 expects gpu.ecc = on");
     expect_line("nic.speed = 1",
-                "x.profile:7: nic.speed is no key of a profile: see cctest(1) for those there are");
+                "x.profile:7: nic.speed is no key of a profile: see cctest-accept(1) for all keys");
     expect_line("nic.rate = 400 MB", "x.profile:7: nic.rate is given in Gb/s, not '400 MB'");
     expect_line("nic.count = many", "x.profile:7: nic.count is a number, not 'many'");
     expect_line("memory.bytes = 3 apples",
