@@ -188,8 +188,9 @@ static json_t *memory_device_json(const struct memory_device *device)
 {
     if (!device)
         return json_null();
-    return json_pack("{s:i, s:s, s:s, s:s}", "number", device->number, "bus", device->bus, "uuid",
-                     device->uuid, "name", device->name);
+    return json_pack("{s:i, s:s?, s:s, s:s}", "number", device->number, "bus",
+                     device->bus[0] ? device->bus : NULL, "uuid", device->uuid, "name",
+                     device->name);
 }
 
 static void json_begin(struct report *report, const struct job *job,
@@ -553,8 +554,8 @@ enum status json_conclude(struct report *report, enum status status, const struc
         struct rlimit file; /* the draft of a stream is one, in memory */
         bool bounded = getrlimit(RLIMIT_FSIZE, &file) == 0 && file.rlim_cur != RLIM_INFINITY;
         outcome_fail(
-            json->outcome, "the results in %s are lost: what rank 0 wrote cannot be read%s",
-            json->path,
+            json->outcome,
+            "the results in %s are lost: the data that rank 0 wrote cannot be read%s", json->path,
             bounded ? ", perhaps because files may not be that large: raise that limit (ulimit -f)"
                     : "");
         status = status_worse(status, STATUS_ERROR);

@@ -28,6 +28,9 @@ for number in 8 9 10; do
     check_says 'rank [01] .*: cannot use a GPU: GPU'
     check_silent 'invalid device data|do not map'
 done
+# A GPU whose PCI address CUDA does not tell has none in JSON.
+over fail=cudaDeviceGetPCIBusId:1 0 allreduce --np 2 --ranks-as threads "${short[@]}"
+check_json "$scratch/json" 'sum(r["device"]["bus"] is None for r in d["ranks"]) == 1'
 # The first launch, before there are plans.
 for number in 1 2; do
     over fail=cudaLaunchCooperativeKernel:$number 1 allreduce --np 2 --ranks-as threads "${short[@]}"
