@@ -60,10 +60,11 @@ static const char *const seeded_names[SEEDED_KINDS] = {
 struct seeded {
     enum seeded_kind kind;
     int host, peer, rail;
-    double factor; /* of the bandwidth, or 1 / of the latency */
-    double often;  /* the probability of a failure, or of being slow */
-    double lost;   /* % of the packets */
-    bool one_rail; /* packets are lost on `rail` alone */
+    double factor;  /* of the bandwidth, or 1 / of the latency */
+    double often;   /* the probability of a failure, or of being slow */
+    double lost;    /* % of the packets */
+    bool one_rail;  /* packets are lost on `rail` alone */
+    bool slow_rail; /* a lossy host is slow on rail 0 alone */
 };
 
 struct simulated {
@@ -162,7 +163,7 @@ static inline double seeded_factor(struct simulated *f, const struct seeded *s,
     case SEEDED_HOST:
     case SEEDED_SLIGHT:
     case SEEDED_LOSSY:
-        slow = !latency;
+        slow = !latency && (!s->slow_rail || r->rail == 0);
         break;
     case SEEDED_SEND:
     case SEEDED_LOSSY_SEND:

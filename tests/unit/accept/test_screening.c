@@ -111,6 +111,21 @@ static void test_loss_of_a_rail(void **state)
     simulated_free(&f);
 }
 
+/* Packets that are lost on all rails explain why one of them is slow. */
+static void test_loss_of_all_rails(void **state)
+{
+    (void)state;
+    struct simulated f;
+    fleet_quiet(&f, 8, 2);
+    make_fault(&f, (struct seeded){.kind = SEEDED_LOSSY,
+                                   .host = 3,
+                                   .factor = 0.5,
+                                   .lost = 2,
+                                   .slow_rail = true,
+                                   .peer = -1});
+    check_one(&f, "n3: loses packets: 2% are sent again, " NONE_BESIDE "confirmed with n0 and n4");
+}
+
 /* A faulty host can be told from the others from 3 hosts on. */
 static void test_small_fleets(void **state)
 {
@@ -251,7 +266,7 @@ static void test_references(void **state)
     fleet_note_put(&screened.isolation->limits->notes[1], screened.fleet,
                    &(struct fleet_names){.hosts = quiet_names}, &text);
     assert_string_equal(line, "all hosts: the median of their bandwidth in both directions at once "
-                              "(received) is 12.4 GB/s; what the profile asks is 17.7 GB/s");
+                              "(received) is 12.4 GB/s; the threshold by the profile is 17.7 GB/s");
     screened_free(&screened);
     simulated_free(&f);
 }
@@ -472,21 +487,14 @@ static void test_all_failing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_places),
-        cmocka_unit_test(test_two),
-        cmocka_unit_test(test_loss_of_a_rail),
-        cmocka_unit_test(test_small_fleets),
-        cmocka_unit_test(test_switches),
-        cmocka_unit_test(test_references),
-        cmocka_unit_test(test_slow_rail),
-        cmocka_unit_test(test_earlier),
-        cmocka_unit_test(test_bad_readings),
-        cmocka_unit_test(test_sensitivity),
-        cmocka_unit_test(test_sensitivity_of_packets),
-        cmocka_unit_test(test_two_modes),
-        cmocka_unit_test(test_slowest),
-        cmocka_unit_test(test_alone_on_switch),
-        cmocka_unit_test(test_all_failing),
+        cmocka_unit_test(test_places),          cmocka_unit_test(test_two),
+        cmocka_unit_test(test_loss_of_a_rail),  cmocka_unit_test(test_loss_of_all_rails),
+        cmocka_unit_test(test_small_fleets),    cmocka_unit_test(test_switches),
+        cmocka_unit_test(test_references),      cmocka_unit_test(test_slow_rail),
+        cmocka_unit_test(test_earlier),         cmocka_unit_test(test_bad_readings),
+        cmocka_unit_test(test_sensitivity),     cmocka_unit_test(test_sensitivity_of_packets),
+        cmocka_unit_test(test_two_modes),       cmocka_unit_test(test_slowest),
+        cmocka_unit_test(test_alone_on_switch), cmocka_unit_test(test_all_failing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
