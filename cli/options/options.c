@@ -59,7 +59,7 @@ const struct option_row option_table[] = {
              "'hier:intra=mesh:inter=recexch:inter.radix=4'.\n\n"
              "Hierarchical algorithms group the ranks by node, by --shape, or by 'groups=4' or "
              "'groups=2+3' (consecutive ranks). Rings with 'order=auto' order the ranks so that near "
-             "ones are neighbours: see cctest-plan(1). An algorithm list of which a collective has none is an error; 'all' in the place of collectives leaves that one out."},
+             "ones are neighbours: see cctest-plan(1). A collective that has no algorithm of the list is an error; 'all' in the place of collectives leaves it out."},
     {.name = "datatype", .letter = 'd', .argument = "TYPE[,TYPE...]", .group = GROUP_WHAT,
      .commands = FOR_RUN | FOR_PREDICT | FOR_PLAN | FOR_TUNE, .kind = &kind_list, .table = &datatype_table, .standard = "float",
      .brief = "types of the elements", .help = "types of the elements, one after the other; 'all': every type",
@@ -416,7 +416,7 @@ const struct option_row option_table[] = {
 
     {.name = "rank-counts", .argument = "N[,N...]", .group = GROUP_TUNE, .commands = FOR_TUNE,
      .kind = &kind_rank_counts, .standard_note = "2, 3, 4, 6, 8, 12 ..., and all",
-     .help = "numbers of ranks of which the fastest algorithms are sought",
+     .help = "numbers of ranks to find the fastest algorithms for",
      .text = "The default is powers of two, the numbers halfway between two of them, and the number of "
              "all ranks."},
     {.name = "tuning", .argument = "FILE", .group = GROUP_TUNE,

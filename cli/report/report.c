@@ -34,7 +34,7 @@ static enum status places_check(const char *const *paths, int count, const char 
         if (stat(paths[i], &other) == 0 && other.st_dev == about.st_dev &&
             other.st_ino == about.st_ino)
             return fail_option(STATUS_USAGE, "html",
-                               "--html names %.200s, of which the page is made: give it "
+                               "--html names %.200s, a source of the page: give it "
                                "another file",
                                paths[i]);
     return STATUS_OK;

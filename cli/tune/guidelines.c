@@ -32,7 +32,7 @@ static enum status document_check(const char *path, const json_t *document)
             "%.200s has no results: give the JSON of a run, not of list, info, plan or accept",
             path);
     if (status && strcmp(status, "running") == 0)
-        say("%.200s is of a run that had not ended: what was known is compared", path);
+        say("%.200s is of a run that had not ended: its lines so far are compared", path);
     return STATUS_OK;
 }
 
@@ -119,12 +119,11 @@ static void violations_print(FILE *out, const struct timed_lines *lines, int fil
                              const struct violation *violations, size_t count)
 {
     char text[VIOLATION_TEXT_MOST];
-    fprintf(
-        out,
-        "# cctest %s guidelines: %zu lines of %d file%s. What is listed is slower beyond noise: by "
-        "more than %.0f%%,\n# and its interval (95%% of the median) lies above that of what "
-        "could be run instead.\n",
-        CCTEST_VERSION, lines->count, files, files == 1 ? "" : "s", 100 * GUIDELINE_MARGIN);
+    fprintf(out,
+            "# cctest %s guidelines: %zu lines of %d file%s. Each line below is slower beyond "
+            "noise: by more than\n# %.0f%%, and the 95%% interval of its median lies above that "
+            "of its alternative.\n",
+            CCTEST_VERSION, lines->count, files, files == 1 ? "" : "s", 100 * GUIDELINE_MARGIN);
     for (size_t i = 0; i < count; i++)
         fprintf(out, "%s\n", violation_text(lines->lines, &violations[i], text));
     if (count == 0)
@@ -168,7 +167,7 @@ enum status guidelines_command(const struct command_line *line, struct request *
     struct timed_lines lines = {0};
     char first_host[HOST_MOST] = "";
     if (count == 0)
-        return fail(STATUS_USAGE, "what is compared are files that --json wrote: write cctest %s",
+        return fail(STATUS_USAGE, "guidelines compares files that --json wrote: write cctest %s",
                     line->command->synopsis);
     enum status status = output_check(request->files.json, paths, count);
     for (int i = 0; i < count && status == STATUS_OK; i++)

@@ -144,7 +144,7 @@ static void inventory_take(struct acceptance *acceptance, const struct trials *t
         stage_finds(acceptance, STAGE_INVENTORY, FOUND_FAILED, host, HEALTH_SUSPECT,
                     failed ? outcome_status(trial->outcome) : STATUS_ERROR,
                     "%s: its inventory could not be taken: %s", acceptance->labels[host],
-                    trial->why[0] ? trial->why : "what it sent is invalid");
+                    trial->why[0] ? trial->why : "it sent invalid data");
 }
 
 static enum status inventories_take(struct acceptance *acceptance)

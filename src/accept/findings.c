@@ -219,13 +219,13 @@ static void root_blame(struct acceptance *acceptance, const struct silence *sile
     const struct roster *roster = acceptance->roster;
     const char *stage = roster->hosts[silence->first].stage;
     int root = roster->agents[0].host;
-    char why[120] = "it, or its way to them, is at fault";
+    char why[120] = "this host or its path to them is at fault";
     if (stopped > 0)
         snprintf(why, sizeof why, "rank 0 was stopped, or got no core, for %.1f s", stopped);
     stage_finds(acceptance, STAGE_START, stopped > 0 ? FOUND_STOPPED : FOUND_ROOT_CUT, root,
                 silence->hosts == silence->others ? HEALTH_BAD : HEALTH_SUSPECT, STATUS_TIMEOUT,
-                "%s: lost%s%s: rank 0 is there, and %d of the %d other hosts fell silent for "
-                "it: %s, and they are not judged",
+                "%s: lost%s%s: rank 0 is alive, and %d of the %d other hosts fell silent for "
+                "it: %s; the silent hosts are not judged",
                 acceptance->labels[root], stage[0] ? " since stage " : "", stage, silence->hosts,
                 silence->others, why);
 }
@@ -248,7 +248,7 @@ static void silence_judge(struct acceptance *acceptance, int host)
     if (heard)
         return;
     struct text text = text_after(found->text, sizeof found->text);
-    text_add(&text, "; no other host tells whether it is at fault, or %s",
+    text_add(&text, "; no other host can tell whether it or %s is at fault",
              acceptance->labels[root]);
     found->peer = root;
 }

@@ -285,8 +285,9 @@ static void congestion_find(const struct halving *halving, const struct exchange
     if (count == 0)
         return;
     stage_finds(halving->acceptance, STAGE_HALVES, FOUND_NETWORK, -1, HEALTH_GOOD, STATUS_SLOW,
-                "all: when %d pairs of hosts %s exchange at once, those %s %s have "
-                "%.0f%% of what they have when few exchange (least: %.0f%%): %s congested",
+                "all: when %d pairs of hosts %s exchange at once, the pairs %s %s have "
+                "%.0f%% of the bandwidth that they have when few pairs exchange (threshold: "
+                "%.0f%%): %s congested",
                 halving->pair_count,
                 halving->level->inferred ? "of two parts" : "behind different switches",
                 half ? "between" : "behind", half ? whole : listed, 100 * worst, 100 * SHARE_LEAST,
@@ -323,8 +324,8 @@ static void halved_find(const struct halving *halving, const struct halved *halv
     else if (halved->congested)
         stage_finds(halving->acceptance, STAGE_HALVES, FOUND_NETWORK, -1, HEALTH_GOOD, STATUS_SLOW,
                     "all: when %d pairs of hosts exchange at once, the median pair has %.0f%% of "
-                    "what it has when few exchange (least: %.0f%%): the network between them is "
-                    "congested",
+                    "the bandwidth that it has when few pairs exchange (threshold: %.0f%%): the "
+                    "network between the hosts is congested",
                     halving->pair_count, 100 * halved->all.share, 100 * SHARE_LEAST);
 }
 
@@ -423,11 +424,10 @@ static enum status halves_go(struct acceptance *acceptance, const struct switch_
         halved = halving_judge(&halving, 0);
     bool bound = halving.few_sum >= WAITED_MOST * halving.few_count;
     if (halved.congested && bound)
-        text_add(
-            &said->lacks,
-            "%swhether the network is congested: ranks wait for their cores in %.0f%% of the time "
-            "where few exchange",
-            said->lacks.used ? "; " : "", 100 * halving.few_sum / halving.few_count);
+        text_add(&said->lacks,
+                 "%scongestion cannot be judged: when few pairs exchange, ranks wait for their "
+                 "cores in %.0f%% of the time",
+                 said->lacks.used ? "; " : "", 100 * halving.few_sum / halving.few_count);
     else if (halved.congested)
         TRY(congestion_confirm(&halving, &halved, &turns, what, said));
     if (halving.done < SPLITS)
@@ -465,7 +465,8 @@ static enum status halves_all(struct acceptance *acceptance, struct stage_result
                  "; without the time in which ranks waited for their cores, up to %.0f%%",
                  100 * said.waited);
     if (said.done > 0)
-        stage_says(result, "pairs have, of what they have when few exchange: %s", text);
+        stage_says(result, "bandwidth of pairs, as a share of what they have when few exchange: %s",
+                   text);
     if (said.lacks.used > 0)
         stage_lacks(result, said.done > 0 ? STAGE_PARTLY : STAGE_LEFT_OUT, "%s", lacks);
     return status;
@@ -591,8 +592,8 @@ static void collective_judge(struct whole *whole, const char *name, const json_t
         .stage = STAGE_ALL, .kind = FOUND_NETWORK, .host = -1, .peer = -1, .status = STATUS_SLOW};
     snprintf(found->what, sizeof found->what, "%s", name);
     snprintf(found->text, sizeof found->text,
-             "all: %s of 1M over %d ranks takes %s, and its slowest host (%s, %.3g GB/s) "
-             "with the latency of %d steps explains %s at most: ",
+             "all: %s of 1M over %d ranks takes %s, but the slowest host (%s, %.3g GB/s) "
+             "and the latency of %d steps explain only %s: ",
              name, whole->ranks, time_text(1e-6 * us, taken),
              whole->acceptance->labels[whole->slowest], whole->rate, steps,
              time_text(1e-6 * most, explained));
@@ -602,7 +603,7 @@ static void collective_judge(struct whole *whole, const char *name, const json_t
                  acceptance->labels[acceptance->roster->agents[whole->agents[rank]].host],
                  100 * waited);
     else
-        text_add(&text, "look at what many at once share");
+        text_add(&text, "look at the switches and uplinks that hosts share");
 }
 
 static void collectives_judge(struct whole *whole, const struct trials *trials,

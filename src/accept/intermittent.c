@@ -80,14 +80,14 @@ static void carrier_find(struct acceptance *acceptance, const struct carrier_gro
     double seconds = clock_seconds() - acceptance->began;
     if (most)
         stage_finds(acceptance, one->stage, FOUND_NETWORK, -1, HEALTH_GOOD, STATUS_SLOW,
-                    "all: %s lost its carrier on %d of %d hosts, %llu times in %.0f s: the switch "
-                    "that they are cabled to",
+                    "all: %s lost its carrier on %d of %d hosts, %llu times in %.0f s: suspect "
+                    "the switch that these hosts share",
                     one->device.name, losers, hosts, losses, seconds);
     else
         stage_finds(acceptance, one->stage, FOUND_CARRIER, one->host,
                     losses >= CARRIER_LEAST ? HEALTH_BAD : HEALTH_SUSPECT, STATUS_SLOW,
-                    "%s: %s lost its carrier %llu time%s in %.0f s: its cable, its transceiver, or "
-                    "the port at the other end",
+                    "%s: %s lost its carrier %llu time%s in %.0f s: suspect its cable, its "
+                    "transceiver, or the port at the other end",
                     acceptance->labels[one->host], one->device.name, losses, plural(losses),
                     seconds);
 }
@@ -137,8 +137,8 @@ static void gap_find(struct acceptance *acceptance, int host, enum gap gap, enum
     static const char *const clauses[GAPS][2] = {
         [GAP_STOPPED] = {"did not run", "its processes were stopped, or other processes had its "
                                         "cores"},
-        [GAP_UNHEARD] = {"stood still for rank 0", "its link, or the network before it, let no "
-                                                   "packet through"}};
+        [GAP_UNHEARD] = {"fell silent for rank 0", "no packet passed its link or the network "
+                                                   "behind it"}};
     const struct host_gaps *gaps = &acceptance->roster->hosts[host].gaps;
     unsigned long long times = gap == GAP_STOPPED ? gaps->stops : gaps->unheard;
     stage_finds(acceptance, last_stage(acceptance),
@@ -147,7 +147,7 @@ static void gap_find(struct acceptance *acceptance, int host, enum gap gap, enum
                 "threshold %.2f s): %s%s",
                 acceptance->labels[host], clauses[gap][0], times, plural(times), reason->value,
                 clock_seconds() - acceptance->began, reason->median, reason->threshold,
-                clauses[gap][1], health == HEALTH_SUSPECT ? ", or that of rank 0 did not" : "");
+                clauses[gap][1], health == HEALTH_SUSPECT ? ", or the link of rank 0" : "");
 }
 
 /* The link of rank 0's host stands still for all others, two at least. */
@@ -157,8 +157,8 @@ static bool root_gaps_find(struct acceptance *acceptance, double median, double 
     if (others < 2 || median < ROOT_FACTOR * least || host_lost_carrier(acceptance, root))
         return false;
     stage_finds(acceptance, last_stage(acceptance), FOUND_UNHEARD, root, HEALTH_BAD, STATUS_SLOW,
-                "%s: stood still for all other hosts, for %.2f s in all of %.0f s (their median): "
-                "its link, or the network before it, let no packet through",
+                "%s: fell silent for all other hosts, for %.2f s in all of %.0f s (the hosts' "
+                "median): no packet passed its link or the network behind it",
                 acceptance->labels[root], median, clock_seconds() - acceptance->began);
     return true;
 }
@@ -287,10 +287,10 @@ static void doubles_find(struct acceptance *acceptance, const struct doubles *do
 {
     stage_finds(acceptance, last_stage(acceptance), FOUND_DOUBLED, host, HEALTH_SUSPECT,
                 STATUS_SLOW,
-                "%s: %.0f of the packets %s twice, and were not sent again (the fleet's median: "
-                "%.0f): a switch or bridge on its way doubles them",
+                "%s: %.0f packets %s twice without a retransmission (the fleet's median: %.0f): a "
+                "switch or bridge on the path duplicates packets",
                 acceptance->labels[host], doubles->counts[sent][host],
-                sent ? "that it sent came" : "for it came", doubles->medians[sent]);
+                sent ? "from it arrived" : "to it arrived", doubles->medians[sent]);
 }
 
 /* Is a count that of the other end of a link, whose first end was named last? */
@@ -376,7 +376,7 @@ void links_judge(struct acceptance *acceptance)
         if (end < 0)
             continue;
         struct text text = text_after(link->text, sizeof link->text);
-        text_add(&text, "; what is found of %s explains it", acceptance->labels[end]);
+        text_add(&text, "; the fault of %s explains it", acceptance->labels[end]);
         link->kind = FOUND_NOTE;
         link->health = HEALTH_GOOD;
         link->status = STATUS_OK;

@@ -120,8 +120,8 @@ static enum status sizes_explain(struct acceptance *acceptance, const struct fle
             continue;
         *kind = FOUND_MTU;
         text_add(text,
-                 "; from %s to %s messages of %zu bytes pass, and of %zu do not: larger packets "
-                 "vanish, so the MTU of a port or switch there is too small",
+                 "; from %s to %s messages of %zu bytes pass, and of %zu do not: a port or "
+                 "switch on this path drops large packets, since its MTU is too small",
                  acceptance->labels[ways[way][0]], acceptance->labels[ways[way][1]], sizes.passes,
                  sizes.stuck);
         return STATUS_OK;

@@ -33,7 +33,7 @@ void missed_put(const struct missed *missed, struct text *text)
 {
     char latency[TIME_TEXT_MOST];
     if (isinf(missed->host_bandwidth))
-        text_add(text, "all slow hosts and links, which were not measured and tried again, ");
+        text_add(text, "all slow hosts and links, since none was measured again, ");
     else
         text_add(text, "hosts that are slower by less than %.0f%%, links by less than %.0f%%, ",
                  100 * missed->host_bandwidth, 100 * missed->link_bandwidth);
@@ -43,7 +43,7 @@ void missed_put(const struct missed *missed, struct text *text)
     if (isfinite(missed->loss))
         text_add(text, "links that lose less than %.2g%% of the packets, ", missed->loss);
     text_add(text,
-             "hosts that stand still for less than %.2f s in all, and carriers that are lost or "
-             "errors that are counted less often than once in %.0f s",
+             "hosts that are stopped or silent for less than %.2f s in all, and lost carriers or "
+             "counted errors that are rarer than one in %.0f s",
              missed->standstill, missed->interval);
 }

@@ -648,9 +648,9 @@ void parts_take(struct acceptance *acceptance, enum accept_stage stage, const in
     fleet_make(acceptance);
     snprintf(found.what, sizeof found.what, "parts");
     snprintf(found.text, sizeof found.text,
-             "all: the pairs between %s and %s are slower than those inside, %.3g GB/s of %.3g "
-             "where %d of them exchange at once: the network between these parts is slow, or they "
-             "share too little of it",
+             "all: the pairs between %s and %s are slower than the pairs inside, %.3g GB/s "
+             "against %.3g GB/s when %d pairs exchange at once: the network between these parts is "
+             "slow or oversubscribed",
              acceptance->leaves.name[0], acceptance->leaves.name[1], medians[1], medians[0], pairs);
     findings_add(&acceptance->findings, &found);
 }

@@ -268,10 +268,9 @@ static enum status runner_meet_node(struct runner *runner)
         status = links_check(runner->links);
         if (status == STATUS_OK && !node_barrier_is_sound(node_barrier))
             status = fail(STATUS_ERROR,
-                          "the memory in which the ranks of this host meet holds, where rank %d "
-                          "tells that it has come, what no rank writes: another process writes "
-                          "there, or memory fails; look for memory errors in the kernel's log "
-                          "(dmesg)",
+                          "the start barrier of this host holds a value of rank %d that no rank "
+                          "writes: another process writes there, or memory fails; look for "
+                          "memory errors in the kernel's log (dmesg)",
                           awaited);
     }
     progress_advance(runner->progress);

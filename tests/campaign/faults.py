@@ -2,7 +2,7 @@
 
 Hosts are numbers from 1, as in tests/system/hosts.sh. Every host sends and receives at RATE, which a machine of two cores
 carries for all of them, so that the network is the bottleneck and not the cores. `ranges` of a class is what its faults are
-drawn from: from what is plain to see down to what cctest(1) says that a quick run sees.
+drawn from: from what is plain to see down to what cctest-accept(1) says that a quick run sees.
 """
 import pathlib
 import re
@@ -639,7 +639,7 @@ class Carrier(Periodic):
 class Gaps(Carrier):
     """Nothing arrives at a host, and nothing leaves it; its link stays up."""
     kind = "gaps"
-    cause = "stood still"
+    cause = "fell silent for (rank 0|all other hosts)"
     calls = ("host_cut", "host_heal")
 
 

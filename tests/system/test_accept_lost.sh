@@ -125,7 +125,7 @@ for rank in 1 2 3; do ended "$rank" 5; done
 kill -CONT "$stopped"
 ended 0 5
 table
-check_says '^  bad +h1: lost since stage pairs: rank 0 is there, and 3 of the 3 other hosts fell silent for it: rank 0 was stopped' "$out"
+check_says '^  bad +h1: lost since stage pairs: rank 0 is alive, and 3 of the 3 other hosts fell silent for it: rank 0 was stopped' "$out"
 check_says '^# bad: h1$' "$out"
 check "no other host is drained" test "$(cat "$scratch/bad")" = h1
 nothing_is_left
@@ -135,7 +135,7 @@ accepts "1 2 3 4" --stages pairs,isolate,all --good "$scratch/good" --bad "$scra
 await 60 worker_of 2 >/dev/null && host_cut 1
 for rank in 0 1 2 3; do ended "$rank" 5; done
 table
-check_says '^  bad +h1: lost since stage pairs: rank 0 is there, and 3 of the 3 other hosts fell silent' "$out"
+check_says '^  bad +h1: lost since stage pairs: rank 0 is alive, and 3 of the 3 other hosts fell silent' "$out"
 check_says '^  unknown +h3: lost in stage pairs: .*silent for' "$out"
 check_says '^# good: none$' "$out"
 check_says '^# unknown: h\[2-4\]$' "$out"
@@ -155,7 +155,7 @@ kill -TERM "$(agent_of 1)"
 ended 0 130
 for rank in 1 2 3; do ended "$rank" 5; done
 table
-check_says '^  bad +h1: lost since stage [a-z]+: rank 0 is there, and 3 of the 3 other hosts fell silent' "$out"
+check_says '^  bad +h1: lost since stage [a-z]+: rank 0 is alive, and 3 of the 3 other hosts fell silent' "$out"
 check_says '^# unknown: h\[2-4\]$' "$out"
 check "no other host is drained" test "$(cat "$scratch/bad")" = h1
 check "no host is called good" test ! -e "$scratch/none"
@@ -193,7 +193,7 @@ for lan in 0 1; do ip link set "lan$lan-3" mtu 1400; done
 accepts "1 2 3 4" --stages inventory,pairs,isolate
 for rank in 0 1 2 3; do ended "$rank" 5; done
 table
-check_says '^  bad +h3: a measurement did not end in its time: confirmed with h[124]( and h[124])?; from (h[124] to h3|h3 to h[124]) messages of (1280|1344) bytes pass, and of (1344|1408) do not: larger packets vanish, so the MTU' "$out"
+check_says '^  bad +h3: a measurement did not end in its time: confirmed with h[124]( and h[124])?; from (h[124] to h3|h3 to h[124]) messages of (1280|1344) bytes pass, and of (1344|1408) do not: a port or switch on this path drops large packets, since its MTU' "$out"
 check_says '^# good: h\[1-2,4\]$' "$out"
 for lan in 0 1; do ip link set "lan$lan-3" mtu 1500; done
 nothing_is_left
@@ -203,7 +203,7 @@ accepts "1 2" --stages pairs,isolate --bad "$scratch/bad"
 await 60 worker_of 2 >/dev/null && host_cut 1
 for rank in 0 1; do ended "$rank" 5; done
 table
-check_says '^  suspect +h2: lost in stage pairs: .*silent for .*; no other host tells whether it is at fault, or h1$' "$out"
+check_says '^  suspect +h2: lost in stage pairs: .*silent for .*; no other host can tell whether it or h1 is at fault$' "$out"
 check_says '^# suspect: h\[1-2\]$' "$out"
 check_silent 'scontrol' "$out"
 check_json "$hosts_json" '[h["health"] for h in d["hosts"]] == ["suspect"] * 2' 'not d["drain"]'

@@ -102,11 +102,11 @@ for host in 1 2; do host_rate "$host" 200mbit; done
 pairs --profile "$scratch/fast"
 for rank in 0 1; do ended "$rank" 4; done
 table
-check_says '^  note +all hosts: the median of their bandwidth one way \(sent\) is 0\.02.*; what the profile asks is 0\.0' "$out"
+check_says '^  note +all hosts: the median of their bandwidth one way \(sent\) is 0\.02.*; the threshold by the profile is 0\.0' "$out"
 check_says '^# good: h\[1-2\]$' "$out"
 pairs --baseline "$scratch/earlier.json"
 for rank in 0 1; do ended "$rank" 4; done
 table
-check_says '^  note +all hosts: the median of their bandwidth one way \(sent\) is 0\.02.*; what the earlier run had, .* is 0\.0' "$out"
+check_says '^  note +all hosts: the median of their bandwidth one way \(sent\) is 0\.02.*; the threshold by the earlier run is 0\.0' "$out"
 hosts_down
 finish

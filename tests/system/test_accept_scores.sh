@@ -113,7 +113,7 @@ expect_score("+.+", True, fault("doubled", 1), ("note", (1,), "h1 counted in sta
 expect_score("-.-", False, fault("doubled", 1), ("note", (1,), "h1 counted in stage pairs: carrier_lost 2"))
 expect_score("-.-", False, fault("carrier", 1), ("note", (1,), "h1 counted in stage pairs: carrier_lost 2"))
 # Rank 0.
-lost = ("bad", (3,), "h3: lost since stage pairs: rank 0 is there, and 3 of the 3 other hosts fell silent for it")
+lost = ("bad", (3,), "h3: lost since stage pairs: rank 0 is alive, and 3 of the 3 other hosts fell silent for it")
 expect_score("+.+", True, fault("root-cut", 3), lost, healths=["bad"] + ["unknown"] * 3)
 expect_score("-.+", False, fault("root-cut", 3), lost, healths=["bad", "good", "unknown", "unknown"])
 told = {host: "cctest: rank 0 is lost" for host in (1, 2, 4)}
@@ -121,8 +121,8 @@ expect_score("+..", True, fault("root-killed", 3), healths=["unknown"] * 4, stat
 expect_score("-..", False, fault("root-killed", 3), healths=["unknown"] * 4, status="running", texts={**told, 2: ""})
 expect_score("-..", False, fault("root-killed", 3), healths=ALL, status="running", texts=told)
 # Two halves, of no host.
-expect_score("+..", True, fault("uplink", 1, 3), ("slow", (), "all: the pairs between h[1,3] and h2,h4 are slower than those inside"))
-expect_score("-..", False, fault("uplink", 1, 3), ("slow", (), "all: the pairs between h[1-2] and h[3-4] are slower than those inside"))
+expect_score("+..", True, fault("uplink", 1, 3), ("slow", (), "all: the pairs between h[1,3] and h2,h4 are slower than the pairs inside"))
+expect_score("-..", False, fault("uplink", 1, 3), ("slow", (), "all: the pairs between h[1-2] and h[3-4] are slower than the pairs inside"))
 expect_score("+..", False, fault("uplink", 1, 3), ("slow", (), "all: between h[1,3] and h[2,4]"), ("suspect", (1,), "h1: lost"))
 # A fleet without a fault; a run that does not end; a fault that comes too late.
 expect("healthy", judged([fault("healthy")], ("note", (1,), "h1: x"), status="ok")["right"])

@@ -47,7 +47,7 @@ END
 accepts 4 --switches "$scratch/topology.conf"
 check_says '^  pairs +done .*; behind one switch .* us.*; between switches .* us' "$out"
 check_says '^  halves +done .*[36] random halves of 6 hosts: [0-9]+%, 6 halves by switch of 2 switches: [0-9]+%' "$out"
-check_says 'all: when 3 pairs of hosts behind different switches exchange at once, those between s\[1-2\] have [0-9]+% of' "$out"
+check_says 'all: when 3 pairs of hosts behind different switches exchange at once, the pairs between s\[1-2\] have [0-9]+% of' "$out"
 check_says '^# good: h\[1-6\]$' "$out"
 check_json "$hosts_json" 'd["options"]["switches"].endswith("topology.conf")' \
     '[h["switch"] for h in d["hosts"]] == ["s1"] * 3 + ["s2"] * 3' \

@@ -61,7 +61,7 @@ install driver 580 or newer, or build cctest with CUDA 12, .*\(make CUDA=PATH\)"
     over peer=no,fail=cudaHostRegister:1 1 "$binary" allreduce -a ring -m cuda --np 4 --device 0,0,1,1 "${short[@]}" \
         --ranks-as processes
     check_says "cannot pin 8388608 bytes of this host's memory, through which messages are staged"
-    lacks fail=cudaHostAlloc:1 1 "cannot pin [0-9]+ bytes of this host's memory, into which the GPU writes what it finds"
+    lacks fail=cudaHostAlloc:1 1 "cannot pin [0-9]+ bytes of this host's memory, into which the GPU writes the results of its checks"
     lacks fail=cudaMemcpyAsync:9 1 "cannot copy: $gpu says"
     # After a sticky error CUDA does not even tell the name of the GPU.
     for as in processes threads; do

@@ -64,7 +64,7 @@ refusals() {
     host peer=no "ranks 0 and 1 do not map each other's memory: their GPUs have no peer access" --np 2
     host ipc=no "ranks 0 and 1 do not map each other's memory: its process cannot share memory of its GPU \(CUDA IPC\)" --np 2 \
         --ranks-as processes
-    host mode=sync 'the transports of -x map no memory of other ranks, as cuda does' --np 2 -x tcp
+    host mode=sync 'no transport of -x maps the memory of other ranks' --np 2 -x tcp
     host devices=1 'ranks 0 and 1 are processes that share a GPU, .*--ranks-as threads.*MPS' --np 2 --ranks-as processes
     host devices=1 'the GPU of rank 0 holds 32 blocks at once, fewer than 3 ranks x 11 channels: give --channels 10' --np 3 \
         --channels 11
@@ -115,7 +115,7 @@ refusals() {
     over mode=sync 2 allreduce --np 2 --executor device
     check_says '--executor device runs schedules inside GPUs, but the buffers are in host memory: give -m cuda too'
     over mode=sync 2 allreduce -m cuda --np 2 --executor device -x tcp
-    check_says '--executor device cannot be had: the transports of -x map no memory of other ranks, as cuda does: add it'
+    check_says '--executor device cannot be had: no transport of -x maps the memory of other ranks: add cuda to -x'
     over mode=sync 2 allreduce --np 2 --graph
     check_says '--graph replays launches of kernels'
     over mode=sync 2 allreduce -m cuda --np 2 --graph --executor host

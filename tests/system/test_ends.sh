@@ -462,7 +462,7 @@ check "each of 14 jobs goes through" test "$(grep -c 'ends with 0 0 0$' "$out")"
 # Once the ranks have joined, the byte ends the job. Rank 2 lives, and the first line says what was seen.
 check "a flipped byte in a job ends it otherwise" test "$(grep -c 'None) ends with 5 5 5$' "$out")" = 2
 check_says "^cctest: .*rank 2 .* is lost: its control connection carried data that failed authentication" "$out"
-check_says "^cctest: .*rank 2 .*: what rank 0 sent to it failed authentication" "$out"
+check_says "^cctest: .*rank 2 .*: the data from rank 0 failed authentication" "$out"
 check_silent "rank 2 .* is gone" "$out"
 
 # A main thread that hangs where nothing ticks: the helper ends the process, and writes the status if none is written yet.

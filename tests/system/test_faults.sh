@@ -63,7 +63,7 @@ done
 for type in float bfloat16; do
     cctest allreduce -a oneshot -b 1K -e 1K -n 1 -w 1 --np 4 -d $type --inject drop:rank=2:iteration=1
     check_status 3
-    check_says 'a lost message explains it in what rank 2 \(.*\) received from rank 0 \(.*suspect the link between the two, or their memory$'
+    check_says 'a lost message explains it in data that rank 2 \(.*\) received from rank 0 \(.*suspect the link between the two, or their memory$'
     check_silent 'contribution'
 done
 

@@ -156,10 +156,10 @@ CALLS
     check_json "$json" 'len(d["results"]) == 1'
     # A job that has failed does not wait for a meter.
     job hang=0:2:nvmlEventSetWait_v2 5 --np 2 -n 100000 --timeout 5 --inject kill:rank=1:iteration=20
-    check_says '^cctest: rank 0: the driver of GPU 0000:1a:00\.0 .* what the devices of this rank counted last is not known$'
+    check_says '^cctest: rank 0: the driver of GPU 0000:1a:00\.0 .* the last device counters of this rank are missing$'
     # A signal ends the job in the reading after its second line.
     RUN_LIMIT=10 job hang=0:3:nvmlEventSetWait_v2 124 --np 2 --timeout 60
-    check_says '^cctest: rank 0: the driver of GPU 0000:1a:00\.0 .* what the devices of this rank counted last is not known$'
+    check_says '^cctest: rank 0: the driver of GPU 0000:1a:00\.0 .* the last device counters of this rank are missing$'
     # Nor does one that is done, and its results stand.
     job hang=1:1:nvmlEventSetFree 0 --np 2
     check_says "^cctest: rank 1: $sentence"

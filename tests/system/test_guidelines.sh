@@ -105,7 +105,7 @@ refused 'cut is cut off: its JSON ends in line' cut
 rm "cut"
 refused 'info.json has no results: give the JSON of a run' info.json
 refused 'cannot read nowhere: No such file' run nowhere
-refused 'what is compared are files that --json wrote: write cctest guidelines FILE'
+refused 'guidelines compares files that --json wrote: write cctest guidelines FILE'
 refused '--json names run, which is read: give it another file$' run --json run
 check "the file that is read is replaced" grep -q '"results"' run
 refused 'has no option --np' run --np 2

@@ -13,7 +13,7 @@ one=(-b 100001 -e 100001 -n 1 -c 1 --warmup 0)
 # What is injected changes what rank 6 has combined, or received, in step 0.
 cctest allreduce -a recursive-doubling --np 8 -b 1M -e 1M -n 1 -c 1 --warmup 0 --seed 2 --inject corrupt:rank=6:iteration=0 --json "$json"
 check_status 3
-check_says 'wrong data at ranks 0, 2, 4, 6 .*a flipped bit explains it in .*what rank 6 \([^)]*\) combined in step 0.*, and a change of several bits in any of 3 more, all of them at ranks 0..7: check more iterations \(-c\)'
+check_says 'wrong data at ranks 0, 2, 4, 6 .*a flipped bit explains it in .*data that rank 6 \([^)]*\) combined in step 0.*, and a change of several bits in any of 3 more, all of them at ranks 0..7: check more iterations \(-c\)'
 # shellcheck disable=SC2016
 check_json "$json" '[f["ranks"] for f in d["results"][0]["faults"]] == [[0, 2, 4, 6]]' \
     '{"kind": "rank", "ranks": [6], "step": 0, "flipped_bit": True} in d["results"][0]["faults"][0]["places"]' \
@@ -21,7 +21,7 @@ check_json "$json" '[f["ranks"] for f in d["results"][0]["faults"]] == [[0, 2, 4
 
 # Data that no rank combines has one way.
 cctest allgather -a ring --np 5 "${one[@]}" --inject corrupt:rank=3:iteration=0 --json "$json"
-check_says 'a flipped bit explains it in what rank 3 \([^)]*\) received from rank 2 \([^)]*\) in step [0-3]: suspect the link between the two, or their memory$'
+check_says 'a flipped bit explains it in data that rank 3 \([^)]*\) received from rank 2 \([^)]*\) in step [0-3]: suspect the link between the two, or their memory$'
 check_json "$json" '[p["ranks"] for p in d["results"][0]["faults"][0]["places"]] == [[2, 3]]'
 
 # Two faults, and no place that would have made both.
@@ -31,8 +31,8 @@ check_json "$json" '[f["place_count"] for f in d["results"][0]["faults"]] == [0]
 
 # Two that have an iteration each are told apart.
 cctest allgather -a ring --np 6 -b 50001 -e 50001 -n 1 -c 2 --warmup 0 --inject corrupt:rank=2:iteration=0,corrupt:rank=4:iteration=1
-check_says 'wrong data at ranks 0, 2\.\.5 .*iteration 0.*explains it in what rank 2 \([^)]*\) received from rank 1 \([^)]*\) in step 0: suspect the link between the two, or their memory$'
-check_says 'wrong data at rank 1 .*iteration 1.*explains it in what rank 4 \([^)]*\) received from rank 3 \([^)]*\) in step 0: suspect the link between the two, or their memory$'
+check_says 'wrong data at ranks 0, 2\.\.5 .*iteration 0.*explains it in data that rank 2 \([^)]*\) received from rank 1 \([^)]*\) in step 0: suspect the link between the two, or their memory$'
+check_says 'wrong data at rank 1 .*iteration 1.*explains it in data that rank 4 \([^)]*\) received from rank 3 \([^)]*\) in step 0: suspect the link between the two, or their memory$'
 
 # Schedules of more ranks than 64 are not searched.
 cctest allreduce -a ring --ranks-as threads --np 65 -b 4K -e 4K -n 1 -c 1 --warmup 0 --inject corrupt:rank=1:iteration=0 --json "$json"
@@ -51,7 +51,7 @@ flips() { # flips PLACES ARGUMENT...: at most so many places
     done
     out=$scratch/0.out err=$scratch/0.err
     check "${*:2}: one sentence" test "$(grep -c 'wrong data' "$err")" = 1
-    check_says 'wrong data at .*explains .* in .*what rank 2 \(h3\) received from rank 1 \(h2\).*suspect the'
+    check_says 'wrong data at .*explains .* in .*data that rank 2 \(h3\) received from rank 1 \(h2\).*suspect the'
     check_json "$hosts_json" 'len(d["results"][0]["faults"]) == 1' \
         "1 <= d['results'][0]['faults'][0]['place_count'] <= $1" \
         'any(p["kind"] == "message" and p["ranks"] == [1, 2] for p in d["results"][0]["faults"][0]["places"])'

@@ -441,7 +441,7 @@ check "it listens" await 60 at_port $((first + 1)) 0A
 in_step 0 1
 run "${as[@]}" "$CCTEST" "${small[@]}" --timeout 1
 check_status 5
-check_says "ports $first to $last for 1 s \(what listens at port $((first + 1)) does not know this job's secret\)"
+check_says "ports $first to $last for 1 s \(the process at port $((first + 1)) does not know this job's secret\)"
 ended other 5
 
 # ---- several hosts ----

@@ -215,7 +215,7 @@ refused 2 'cannot read nowhere: No such file' before nowhere --html refused.html
 refused 2 'cannot read \.: Is a directory' . --html refused.html
 refused 2 'write cctest report FILE' --html refused.html
 refused 2 'says where the page goes: write cctest report FILE' before
-refused 2 '--html names before, of which the page is made' before --html before
+refused 2 '--html names before, a source of the page' before --html before
 refused 2 'has no option --json' before --html refused.html --json x
 refused 1 'cannot write /nowhere/x: No such file' before --html /nowhere/x
 check "a refused page is there" test ! -e refused.html

@@ -93,7 +93,7 @@ groups=(--np 6 --split "$scratch/groups")
 faulty "ranks 1, 2, 4" "the contribution of rank 2 is missing" \
     allreduce -a ring "${groups[@]}" --inject drop:rank=4:iteration=1
 check_json "$json" '[e["rank"] for e in d["errors"]] == [1, 2, 4]' '[g["wrong"] > 0 for g in d["results"][0]["groups"]] == [False, True]'
-faulty "rank 5" "from rank 3 .* explains it in what rank 5 \(.*\) received from rank 3 \(.*\) in step" \
+faulty "rank 5" "from rank 3 .* explains it in data that rank 5 \(.*\) received from rank 3 \(.*\) in step" \
     alltoall -a pairwise "${groups[@]}" --inject corrupt:rank=5:iteration=0
 faulty "ranks 4..7" "a flipped bit explains it in .*rank[s]? [4-7]" \
     allreduce -a hier --np 8 --split 4 --shape 2x2 --inject corrupt:rank=5:iteration=1

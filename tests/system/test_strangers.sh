@@ -192,7 +192,7 @@ sleep 0.5
 touch "$scratch/go"
 ended 1 5 'rank 0 .* cannot be reached any more: data on its connection failed authentication'
 check_silent 'a stranger says so'
-ended 0 5 'rank 1 .*: what rank 0 sent to it failed authentication'
+ended 0 5 'rank 1 .*: the data from rank 0 failed authentication'
 kill $attacker 2>/dev/null
 wait $attacker 2>/dev/null
 

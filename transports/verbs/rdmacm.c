@@ -407,7 +407,7 @@ static enum status pair_refused(const struct verbs_pair *pair, const struct cm_e
     else if (event->status == REJECTED_NO_LISTENER || event->status == -ECONNREFUSED)
         snprintf(why, sizeof why, "it does not listen (any more)");
     else if (event->status == REJECTED_BY_PEER)
-        snprintf(why, sizeof why, "what listens there is not of this job");
+        snprintf(why, sizeof why, "the process there is not a rank of this job");
     else
         snprintf(why, sizeof why, "it was rejected (%d)", event->status);
     return pair_failed(pair, REASON_PEER_UNREACHABLE, "cannot connect to", why);

@@ -10,6 +10,7 @@
 #include "collective/formats/internal.h"
 
 #include "base/log.h"
+#include "base/text.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -156,12 +157,12 @@ const char *file_plan_refuses(const struct file_plan *plan, const struct problem
     if (refusal || proof->uneven_rank < 0 ||
         (channels == 1 && problem->count % plan->problem.count == 0))
         return refusal;
-    snprintf(
-        why, FILE_WHY_MOST,
-        "its rank %d's operation %zu puts an element where another one of the block belongs, so "
-        "it serves blocks of a multiple of %zu elements, by one channel, and this is a block of "
-        "%zu by %d",
-        proof->uneven_rank, proof->uneven_operation, plan->problem.count, problem->count, channels);
+    snprintf(why, FILE_WHY_MOST,
+             "rank %d's operation %zu moves an element to another place in its block, so the file "
+             "serves blocks of a multiple of %zu elements on one channel; this block has %zu "
+             "elements, on %d channel%s",
+             proof->uneven_rank, proof->uneven_operation, plan->problem.count, problem->count,
+             channels, plural(channels));
     return why;
 }
 

@@ -391,7 +391,7 @@ static void coordinator_check_silence(struct coordinator *coordinator)
                  "it is silent for %.1f s: stopped, or its host is down or unreachable", silent);
         coordinator_lose(coordinator, child->rank, why, true);
         dismiss(&child->wire, STATUS_TIMEOUT,
-                "rank 0 has not heard of this host for too long, and goes on without it");
+                "rank 0 received nothing from this host for too long, and goes on without it");
     }
 }
 

@@ -396,9 +396,10 @@ enum status control_exchange(struct control *control, enum exchange kind, struct
     if (status == STATUS_OK && is_wanted &&
         !blobs_decode(result->data, result->size, count, blobs)) {
         blobs_free(blobs);
-        status =
-            fail(STATUS_ERROR,
-                 "could not read the %s data of the ranks: rank 0 sent what it should not", what);
+        status = fail(STATUS_ERROR,
+                      "rank 0 sent invalid %s data of the ranks: check that all ranks run the same "
+                      "version of cctest",
+                      what);
     }
     free(result);
     return status;

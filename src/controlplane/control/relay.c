@@ -173,7 +173,7 @@ static const char forged[] = "data on its connection failed authentication";
 static void relay_report_forged(struct relay *relay)
 {
     struct failure failure;
-    failure_set(&failure, STATUS_TIMEOUT, "what rank 0 sent to it " FORGED);
+    failure_set(&failure, STATUS_TIMEOUT, "the data from rank 0 " FORGED);
     relay_send_failure(relay, relay->control->membership.rank, &failure);
     wire_flush(&relay->up);
 }
@@ -316,7 +316,7 @@ static void relay_check_root(struct relay *relay)
         wire_flush(&relay->up);
     snprintf(
         why, sizeof why,
-        "it %shas been silent for %.3g s%s (stopped, or is its host down or this one cut off?)",
+        "it %shas been silent for %.3g s%s (it is stopped, or its host is down or unreachable)",
         placed ? "" : "answered, and ", silence, placed ? "" : " since");
     relay_isolate(relay, why);
 }

@@ -287,9 +287,10 @@ bool root_take_maxima(struct root *root, int rank, const unsigned char *data, si
         return news == 0;
     enum maxima_fit fit = maxima_take(&root->maxima, &message);
     if (fit == MAXIMA_DIFFER)
-        root_blame(root, rank, CAUSE_FAILED, STATUS_ERROR,
-                   "its part of a maximum is of another exchange than the others', or has another "
-                   "number of words: check that all ranks run the same version of cctest");
+        root_blame(
+            root, rank, CAUSE_FAILED, STATUS_ERROR,
+            "its share of a maximum does not match the shares of the other ranks in "
+            "exchange or number of words: check that all ranks run the same version of cctest");
     if (fit != MAXIMA_TAKEN)
         return true;
     for (struct reader list = message.rank; list.left > 0;) {

@@ -249,8 +249,8 @@ static void relay_give_up(struct relay *relay, bool hopeless)
                     sizeof tried);
     if (hopeless)
         fail(STATUS_ERROR,
-             "what listens at %s is not rank 0 of this job (%s); if it should be, give all ranks "
-             "the same CCTEST_SECRET or CCTEST_SECRET_FILE, else use another port",
+             "the process at %s is not rank 0 of this job (%s); if rank 0 runs there, give all "
+             "ranks the same CCTEST_SECRET or CCTEST_SECRET_FILE, else use another port",
              control->helper.root.place, tried);
     else
         fail_option(STATUS_TIMEOUT, interface ? "interface" : "",
@@ -267,7 +267,7 @@ static bool relay_next_port(struct relay *relay)
 {
     struct root_address *root = &relay->control->helper.root;
     if (relay->connector.rejection)
-        snprintf(relay->foreign, sizeof relay->foreign, "what listens at port %d %s",
+        snprintf(relay->foreign, sizeof relay->foreign, "the process at port %d %s",
                  root->membership->root_port + root->spare_port, relay->connector.rejection);
     return root_address_next_port(root);
 }

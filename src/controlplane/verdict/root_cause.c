@@ -40,7 +40,7 @@ static void put_wait(const struct standing *standing, struct text *text)
     else if (standing->exchange)
         text_add(text, "waits in %s for the others", standing->exchange);
     else if (standing_in_message(standing) && r->step == STEP_UNHEARD)
-        text_add(text, "rank %d does not acknowledge what was sent to it", r->peer);
+        text_add(text, "has sent data that rank %d does not acknowledge", r->peer);
     else if (standing_in_message(standing) &&
              (r->stage == ITERATION_STARTING || r->phase == PHASE_CONNECT))
         text_add(text, "waits for rank %d", r->peer); /* no step of the algorithm */

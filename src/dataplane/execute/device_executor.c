@@ -316,8 +316,8 @@ static bool device_holds(struct device_group *group, int rank)
     }
     if (sharing > RANKS_MOST) {
         snprintf(group->refusal, sizeof group->refusal,
-                 "%u ranks share the GPU of rank %d: from %d on, the kernel of one may wait in a "
-                 "hardware queue behind another's",
+                 "%u ranks share the GPU of rank %d: from %d on, kernels may block each other in a "
+                 "hardware queue; run fewer ranks on it",
                  sharing, rank, RANKS_MOST + 1);
         return false;
     }

@@ -154,7 +154,7 @@ static void add_sender(const struct wording *wording, const struct explanation *
     } else if (sender == rank) {
         text_add(text, ": suspect rank %d's copy of its own block", rank);
     } else {
-        text_add(text, ": suspect rank %d, or what lies between it and rank %d", sender, rank);
+        text_add(text, ": suspect rank %d, or the path from it to rank %d", sender, rank);
     }
 }
 
@@ -310,10 +310,10 @@ static void add_unexplained(const struct wording *wording)
     if (wording->detail != DETAIL_SUSPECTS || source == EVERY_RANK || source == rank)
         return;
     if (wording->group->count > 1)
-        text_add(text, ": suspect the memory of rank %d, or what lies between it and these ranks",
+        text_add(text, ": suspect the memory of rank %d, or the path from it to these ranks",
                  called(wording, source));
     else
-        text_add(text, ": suspect the memory of ranks %d and %d, or what lies between them",
+        text_add(text, ": suspect the memory of ranks %d and %d, or the path between them",
                  called(wording, source), called(wording, rank));
 }
 
@@ -324,10 +324,11 @@ static void add_result(const struct wording *wording)
     const struct datatype *type = wording->context->datatype;
     char expected[PATTERN_TEXT_MOST], got[PATTERN_TEXT_MOST];
     if (finding->diagnosis == DIAGNOSIS_OVERTAKEN) {
-        text_add(text,
-                 "%llu elements were wrong in checked iteration %llu, and changed while they were "
-                 "looked at: something still writes there",
-                 (unsigned long long)wording->group->wrong, (unsigned long long)finding->iteration);
+        text_add(
+            text,
+            "%llu elements were wrong in checked iteration %llu, and changed during the check: "
+            "a late transfer or another process still writes there",
+            (unsigned long long)wording->group->wrong, (unsigned long long)finding->iteration);
         return;
     }
     pattern_format(type, finding->first.expected, expected, sizeof expected);

@@ -18,7 +18,7 @@
 #define CLOSE_SECONDS 1.0
 
 /* The consequence of a driver that does not answer a rank that ends. */
-#define LACK "what the devices of this rank counted last is not known"
+#define LACK "the last device counters of this rank are missing"
 
 /* Asking the drivers. */
 

@@ -95,7 +95,7 @@ static struct fault_place fault_locate(const struct group_line *line,
     const struct member *peer = member_of(line, finding->hop_peer);
     text_add(&text,
              "; the first wrong element of rank %d (%s) came from rank %d (%s) in step %d, and is "
-             "right there: suspect the link between the two, or their memory",
+             "correct at the sender: suspect the link between the two, or their memory",
              member_of(line, rank)->rank, member_of(line, rank)->host, peer->rank, peer->host,
              finding->hop_step);
     return place;

@@ -124,7 +124,7 @@ static void add_rank(const struct place_wording *wording, int rank)
         text_add(wording->text, " (%s)", member->host);
 }
 
-/* "what rank 3 (h3) combined in step 2" */
+/* "data that rank 3 (h3) combined in step 2" */
 static void add_place(const struct place_wording *wording, const struct place *place)
 {
     static const char *const works[] = {[WORK_CONTRIBUTE] = "contributed",
@@ -133,7 +133,7 @@ static void add_place(const struct place_wording *wording, const struct place *p
                                         [WORK_FINISH] = "divided",
                                         [WORK_HOLD] = "held",
                                         [WORK_SHARE] = "sent or received"};
-    text_add(wording->text, "what ");
+    text_add(wording->text, "data that ");
     add_rank(wording, place->rank);
     if (place->kind == PLACE_MESSAGE) {
         text_add(wording->text, " received from ");

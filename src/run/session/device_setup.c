@@ -58,7 +58,7 @@ size_t session_wire_bytes(const struct session *session)
 enum status session_open_devices(struct session *session, bool has_room)
 {
     static const char maps_none[] =
-        "the transports of -x map no memory of other ranks, as cuda does: add it";
+        "no transport of -x maps the memory of other ranks: add cuda to -x";
     struct device_group_config config = session_group_config(session);
     struct device_group *devices = &session->runner.devices;
     config.has_room = has_room;

@@ -122,7 +122,7 @@ static enum status session_check_drops(struct session *session)
         return fail_option(
             STATUS_ERROR, "inject",
             "--inject: a message was dropped, and no result is wrong: other messages bring "
-            "what it brings, or the inputs of that iteration do not show it; choose "
+            "the same data, or the inputs of that iteration do not show it; choose "
             "another rank or iteration");
     return status;
 }

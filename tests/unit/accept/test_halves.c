@@ -30,7 +30,8 @@ static void pairs_are_compared_with_themselves(void **state)
             halve(&acceptance, &result);
             assert_int_equal(fleet.splits.runs, (shares[i] < SHARE_LEAST ? 2 : 1) * 3 * SPLIT_RUNS);
             snprintf(text, sizeof text,
-                     "pairs have, of what they have when few exchange: %d random halves of %d "
+                     "bandwidth of pairs, as a share of what they have when few exchange: %d "
+                     "random halves of %d "
                      "hosts: %.0f%%",
                      shares[i] < SHARE_LEAST ? 6 : 3, hosts, 100 * shares[i]);
             assert_string_equal(result.text, text);
@@ -56,9 +57,9 @@ static void parts_with_a_slow_way_between_them_are_named(void **state)
     assert_string_equal(
         found->text,
         "all: the pairs between h[0,2,4,6,8,10,12,14,16,18,20,22,24,26,28,30] and "
-        "h[1,3,5,7,9,11,13,15,17,19,21,23,25,27,29,31] are slower than those inside, 5 GB/s of 10 "
-        "where 16 of them exchange at once: the network between these parts is slow, or they share "
-        "too little of it");
+        "h[1,3,5,7,9,11,13,15,17,19,21,23,25,27,29,31] are slower than the pairs inside, 5 GB/s "
+        "against 10 GB/s when 16 pairs exchange at once: the network between these parts is slow "
+        "or oversubscribed");
     fleet_close(&acceptance);
 }
 
@@ -74,7 +75,7 @@ static void parts_are_tried_twice(void **state)
     halve(&acceptance, &result);
     assert_int_equal(fleet.parts_runs, 4);
     assert_int_equal(acceptance.findings.count, 1);
-    assert_non_null(strstr(acceptance.findings.items[0].text, "the network between them is"));
+    assert_non_null(strstr(acceptance.findings.items[0].text, "the network between the hosts is"));
     fleet_close(&acceptance);
 }
 
@@ -89,8 +90,9 @@ static void congestion_that_passes_is_not_told(void **state)
     fleet.splits.size = 2;
     halve(&acceptance, &result);
     assert_int_equal(fleet.splits.runs, 2 * 3 * SPLIT_RUNS);
-    assert_string_equal(result.text, "pairs have, of what they have when few exchange: 6 random "
-                                     "halves of 32 hosts: 75%");
+    assert_string_equal(result.text,
+                        "bandwidth of pairs, as a share of what they have when few exchange: 6 "
+                        "random halves of 32 hosts: 75%");
     assert_int_equal(acceptance.findings.count, 0);
     fleet_close(&acceptance);
 }
@@ -124,14 +126,16 @@ static void waits_for_cores_are_no_congestion(void **state)
         fleet.few_waited = cases[i].few_waited;
         fleet.splits.size = 2;
         halve(&acceptance, &result);
-        snprintf(text, sizeof text, "pairs have, of what they have when few exchange: %s",
+        snprintf(text, sizeof text,
+                 "bandwidth of pairs, as a share of what they have when few exchange: %s",
                  cases[i].said);
         assert_string_equal(result.text, text);
         assert_int_equal(result.state, cases[i].state);
-        assert_string_equal(result.why, cases[i].state == STAGE_DONE
-                                            ? ""
-                                            : "whether the network is congested: ranks wait for "
-                                              "their cores in 50% of the time where few exchange");
+        assert_string_equal(result.why,
+                            cases[i].state == STAGE_DONE
+                                ? ""
+                                : "congestion cannot be judged: when few pairs exchange, "
+                                  "ranks wait for their cores in 50% of the time");
         assert_int_equal(acceptance.findings.count, cases[i].findings);
         fleet_close(&acceptance);
     }
@@ -148,9 +152,9 @@ static void collectives_of_all_are_explained_by_waits(void **state)
         enum status status;
         const char *says;
     } cases[] = {{3200, 0, 0, STATUS_OK, ""},
-                 {3300, 0, 2, STATUS_SLOW, "look at what many at once share"},
+                 {3300, 0, 2, STATUS_SLOW, "look at the switches and uplinks that hosts share"},
                  {3300, 0.1, 2, STATUS_OK, "rank 7 (h3) waited for its core in 10% of the time"},
-                 {6000, 0.4, 2, STATUS_SLOW, "look at what many at once share"},
+                 {6000, 0.4, 2, STATUS_SLOW, "look at the switches and uplinks that hosts share"},
                  {6000, 0.5, 2, STATUS_OK, "rank 7 (h3) waited for its core in 50% of the time"}};
     struct reading readings[24];
     int count = 0;
@@ -205,8 +209,9 @@ static void switch_that_is_congested_is_named(void **state)
     assert_int_equal(acceptance.findings.count, 1);
     assert_string_equal(acceptance.findings.items[0].text,
                         "all: when 12 pairs of hosts behind different switches exchange at once, "
-                        "those behind s2 have 50% of what they have when few exchange (least: "
-                        "80%): the links between this switch and the others are congested");
+                        "the pairs behind s2 have 50% of the bandwidth that they have when few "
+                        "pairs exchange (threshold: 80%): the links between this switch and the "
+                        "others are congested");
     fleet_close(&acceptance);
 }
 

@@ -136,7 +136,7 @@ static void hosts_that_come_and_go_explain_their_links(void **state)
         assert_int_equal(judged->health, cases[i].explained ? HEALTH_GOOD : HEALTH_SUSPECT);
         assert_int_equal(judged->status, cases[i].explained ? STATUS_OK : cases[i].status);
         assert_string_equal(judged->text,
-                            cases[i].explained ? "link; what is found of h3 explains it" : "link");
+                            cases[i].explained ? "link; the fault of h3 explains it" : "link");
         assert_int_equal(acceptance.findings.items[1].health, cases[i].health);
         fleet_close(&acceptance);
     }
@@ -258,10 +258,10 @@ static void packets_that_arrive_twice_are_told(void **state)
         for (; count < FOUND_MOST && cases[i].found[count].count; count++) {
             char text[256];
             snprintf(text, sizeof text,
-                     "h%d: %d of the packets %s twice, and were not sent again (the fleet's "
-                     "median: %d): a switch or bridge on its way doubles them",
+                     "h%d: %d packets %s twice without a retransmission (the fleet's median: "
+                     "%d): a switch or bridge on the path duplicates packets",
                      cases[i].found[count].host, cases[i].found[count].count,
-                     cases[i].found[count].sent ? "that it sent came" : "for it came",
+                     cases[i].found[count].sent ? "from it arrived" : "to it arrived",
                      cases[i].found[count].median);
             assert_true(count < acceptance.findings.count);
             assert_string_equal(acceptance.findings.items[count].text, text);
@@ -280,12 +280,12 @@ static void a_carrier_that_is_lost_again_is_a_fault(void **state)
     (void)state;
     enum { HOSTS = 4 };
     static const char *const texts[] = {
-        "h1: eth0 lost its carrier 5 times in 25 s: its cable, its transceiver, or the port at the "
-        "other end",
-        "h1: eth1 lost its carrier 1 time in 25 s: its cable, its transceiver, or the port at the "
-        "other end",
-        "h2: eth1 lost its carrier 1 time in 25 s: its cable, its transceiver, or the port at the "
-        "other end"};
+        "h1: eth0 lost its carrier 5 times in 25 s: suspect its cable, its transceiver, or the "
+        "port at the other end",
+        "h1: eth1 lost its carrier 1 time in 25 s: suspect its cable, its transceiver, or the "
+        "port at the other end",
+        "h2: eth1 lost its carrier 1 time in 25 s: suspect its cable, its transceiver, or the "
+        "port at the other end"};
     struct acceptance acceptance = fleet_open(HOSTS);
     acceptance.began = clock_seconds() - 25;
     for (int look = 0; look < 3; look++) {
@@ -323,8 +323,8 @@ static void a_host_that_stands_still_is_named(void **state)
     static const char *const texts[] = {
         "h3: did not run 7 times, for 6.10 s in all of 25 s " FEW_SECONDS
         "its processes were stopped, or other processes had its cores",
-        "h2: stood still for rank 0 1 time, for 0.41 s in all of 25 s " FEW_SECONDS
-        "its link, or the network before it, let no packet through"};
+        "h2: fell silent for rank 0 1 time, for 0.41 s in all of 25 s " FEW_SECONDS
+        "no packet passed its link or the network behind it"};
     struct acceptance acceptance = fleet_open(9);
     acceptance.began = clock_seconds() - 25;
     fleet.hosts[3].gaps = (struct host_gaps){.stops = 7, .stopped_us = 6100000};
@@ -355,7 +355,7 @@ static void the_host_of_rank_0_is_named_for_all_others(void **state)
         if (!stopped)
             assert_non_null(
                 strstr(acceptance.findings.items[1].text,
-                       "h0: stood still for all other hosts, for 1.10 s in all of 25 s"));
+                       "h0: fell silent for all other hosts, for 1.10 s in all of 25 s"));
         fleet_close(&acceptance);
     }
 }
@@ -420,10 +420,9 @@ static void carriers_of_most_hosts_are_no_hosts_fault(void **state)
     carriers_judge(&acceptance);
     assert_int_equal(acceptance.findings.count, 1);
     assert_int_equal(acceptance.findings.items[0].host, -1);
-    assert_string_equal(
-        acceptance.findings.items[0].text,
-        "all: eth0 lost its carrier on 3 of 4 hosts, 3 times in 25 s: the switch that "
-        "they are cabled to");
+    assert_string_equal(acceptance.findings.items[0].text,
+                        "all: eth0 lost its carrier on 3 of 4 hosts, 3 times in 25 s: suspect the "
+                        "switch that these hosts share");
     for (int h = 0; h < HOSTS; h++)
         device_changes_free(&fleet.now[h]);
     counting_free(&acceptance);

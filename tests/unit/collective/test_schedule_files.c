@@ -289,9 +289,9 @@ static void test_uneven(void **state)
     problem.count = 7;
     assert_string_equal(
         file_plan_refuses(&copy.plans[0], &problem, 1, why),
-        "its rank 0's operation 2 puts an element where another one of the block "
-        "belongs, so it serves blocks of a multiple of 2 elements, by one channel, and "
-        "this is a block of 7 by 1");
+        "rank 0's operation 2 moves an element to another place in its block, so the file "
+        "serves blocks of a multiple of 2 elements on one channel; this block has 7 elements, on 1 "
+        "channel");
     copy_free(&copy);
     free(text);
     free(edited);

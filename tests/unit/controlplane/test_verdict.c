@@ -208,7 +208,7 @@ static void test_unheard(void **state)
          "the bytes sent over it are not acknowledged");
     assert_string_equal(
         "rank 1 (host host0, pid 101): phase time, alltoall pairwise, 64K, iteration 7, "
-        "rank 2 does not acknowledge what was sent to it",
+        "has sent data that rank 2 does not acknowledge",
         verdict.lines[1]);
 }
 

@@ -132,8 +132,8 @@ static void ranks_beyond_the_queues(void **state)
     hosts.group.config.ranks = QUEUES;
     settles(&hosts, "");
     hosts.group.config.ranks = MOST;
-    settles(&hosts, "9 ranks share the GPU of rank 0: from 9 on, the kernel of one may wait in a "
-                    "hardware queue behind another's");
+    settles(&hosts, "9 ranks share the GPU of rank 0: from 9 on, kernels may block each other in "
+                    "a hardware queue; run fewer ranks on it");
 }
 
 /* Without a number of --channels, each device lowers it to what all of them hold. */

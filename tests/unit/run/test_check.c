@@ -38,8 +38,7 @@ static void test_movement(void **state)
         expect_hypothesis(
             &bench,
             "data from rank 3 is missing (never written, poison stands there) in elements 12");
-        assert_non_null(
-            strstr(bench.sentence, "suspect rank 3, or what lies between it and rank 2"));
+        assert_non_null(strstr(bench.sentence, "suspect rank 3, or the path from it to rank 2"));
         memset(bench_at(&bench, 0), PATTERN_POISON, 400 * bench.size);
         expect_hypothesis(&bench, "data from ranks 0, 3 is missing");
         memcpy(bench.destination, bench.right, bench.count * bench.size);
@@ -235,8 +234,8 @@ static void test_late_write(void **state)
     assert_int_equal(bench.finding.wrong, 1500);
     bench_say(&bench);
     assert_string_equal(bench.sentence,
-                        "1500 elements were wrong in checked iteration 7, and changed while they "
-                        "were looked at: something still writes there");
+                        "1500 elements were wrong in checked iteration 7, and changed during "
+                        "the check: a late transfer or another process still writes there");
     /* It is no evidence, and rank 0 takes it behind that of an earlier iteration. */
     const struct wrong_element *element;
     struct evidence_log log = {0}, got = {0};

@@ -225,7 +225,7 @@ static void test_hanging_driver(void **state)
     hangs = NULL;
     assert_true(json_array_size(json_object_get(document, "errors")) > 0);
     assert_non_null(strstr(child->err, "rank 0: the driver of port nic0:1 of host "));
-    assert_non_null(strstr(child->err, "what the devices of this rank counted last is not known"));
+    assert_non_null(strstr(child->err, "the last device counters of this rank are missing"));
 }
 
 /* The sentence about the failure has this part. */

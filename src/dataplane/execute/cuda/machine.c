@@ -85,15 +85,15 @@ static enum status machine_survey(struct cuda_machine *machine)
     }
     CUDA_TRY(error, "cannot load a kernel");
     CUDA_TRY(cudaDeviceGetAttribute(&cooperates, cudaDevAttrCooperativeLaunch, machine->device),
-             "cannot ask a GPU what it can do");
+             "cannot read the properties of a GPU");
     if (!cooperates)
         return machine_refuse(machine, "its GPU launches no kernels whose blocks all run at once");
     CUDA_TRY(
         cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, machine->device),
-        "cannot ask a GPU what it can do");
+        "cannot read the properties of a GPU");
     CUDA_TRY(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, machine->kernel, STEP_THREADS,
                                                            STEP_SHARED),
-             "cannot ask a GPU how many blocks it holds");
+             "cannot read how many blocks a GPU holds");
     if (cudaDeviceGetAttribute(&mps, cudaDevAttrMpsEnabled, machine->device) != cudaSuccess)
         cudaGetLastError(); /* of a driver that does not know it */
     machine->base.blocks_most = (uint32_t)(multiprocessors * each);

@@ -270,7 +270,7 @@ static enum status queue_open(struct cuda_queue *queue)
 }
 
 static const char pinned_use[] =
-    "into which the GPU writes what it finds in its memory: run fewer ranks here";
+    "into which the GPU writes the results of its checks: run fewer ranks here";
 
 /* Memory for contents, that lasts as long as the engine: CUDA_ENGINE_BYTES of the GPU, and pinned
  * memory for what comes back. */
