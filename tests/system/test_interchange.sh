@@ -35,6 +35,13 @@ while read -r collective algorithm _; do
 done < <(algorithms)
 check "many are written in XML: $in_xml" test "$in_xml" -ge 40
 
+# A rank may send to 32 peers of a channel.
+cctest plan alltoall -a pairwise --np 33 --msccl plan.xml
+check_status 0
+cctest plan alltoall -a pairwise --np 34 --msccl plan.xml
+check_status 2
+check_says 'sends to more than the 32 peers'
+
 # What the interpreter of the test would find.
 cctest plan allreduce -a ring --np 4 --msccl plan.xml --goal plan.goal --json plan.json
 check_status 0

@@ -91,6 +91,8 @@ plan alltoall -a bruck --np 4
 check_svg "$svg" '[a[4] for a in arrows] == ["1,3", "0,3→2", "0,2", "0,1→3", "1,3", "1,2→0", "0,2", "2,3→1"]'
 plan alltoall -a bruck --np 16
 check_svg "$svg" '[a[4] for a in arrows][:4] == ["1,3,…,15", "0,15→2,6,…,14", "0,13-15→4,12", "0,9-15→8"]'
+plan alltoall -a bruck:radix=2 --np 13
+check_svg "$svg" '"0,2,…,6,9,11" in {a[4] for a in arrows}'
 plan alltoall -a ring --np 6
 check_svg "$svg" 'arrows[0][4] == "1-5"' '[a[4] for a in arrows if a[0] == 1][1] == "0→2-5"'
 plan allgather -a ring --np 5

@@ -131,6 +131,21 @@ keep_json model.json
 cp "$out" fit.out
 check_json model.json '{link["transport"] for link in d["model"]["links"]} >= {"shm", "tcp"}' 'd["model"]["cores"] >= 1' \
     'len(d["model"]["residuals"]) > 100'
+# The table has the errors of the file, relative to what was measured.
+python3 - fit.out model.json >"$out" <<'PYTHON'
+import collections, json, re, statistics, sys
+errors = collections.defaultdict(list)
+for one in json.load(open(sys.argv[2]))["model"]["residuals"]:
+    errors[one["of"]].append(100 * abs(one["predicted_us"] / one["measured_us"] - 1))
+rows = re.findall(r"^  (\S.*?) +(\d+) +([\d.]+) % +([\d.]+) %$", open(sys.argv[1]).read(), re.M)
+for name, count, median, most in rows:
+    own = errors[name]
+    if len(own) != int(count) or abs(statistics.median(own) - float(median)) > 0.06 or abs(max(own) - float(most)) > 0.06:
+        print(name, "has", count, median, most, "in the table,", len(own), statistics.median(own), max(own), "in the file")
+print(len(rows), "rows")
+PYTHON
+check_says '^[0-9]+ rows$' "$out"
+check_silent 'in the file' "$out"
 cctest allreduce -a ring,mesh --np 2 -b 1K -e 1M -f 32 --model model.json -v --json run.json
 check_status 0
 check_says 'predicted +measured/$' "$out"

@@ -152,6 +152,14 @@ check_page made8.html '"<script>alert(\"1\")</script>" in words' '"1 of 8 hosts 
     '"20.6 min" in words and "cctest accept \u0027<a>\u0027" in words and "scontrol update \u0027<n3>\u0027" in words' \
     '"47.2 us" in {row[3] for row in tables["Measurements"]}' 'page.index("n6</text>") < page.index("n3</text>")' \
     '[row[0] for row in tables["Stages"][1:]] == ["start", "self"]' '"n3: 0.0111" in words'
+# The number of a host is that of its worse direction: here host 3 receives slowly.
+python3 -c 'import json
+document = json.load(open("made8"))
+for pair in document["pairs"]:
+    pair["from"], pair["to"] = pair["to"], pair["from"]
+json.dump(document, open("turned8", "w"))'
+report turned8.html turned8
+check_page turned8.html '["n3", "bad", "0.0111"] in [row[:3] for rows in tables.values() for row in rows]'
 # The banner has the colour of the status where no host is bad.
 for said in 'slow suspect' 'wrong-data bad' 'running suspect' 'ok good'; do
     python3 -c 'import json, sys

@@ -138,6 +138,13 @@ static inline void world_make_plan(struct world *world, int r)
     config.whereabouts = rank->whereabouts = calloc(blocks, sizeof *rank->whereabouts);
     rank->complete = calloc(blocks, sizeof *rank->complete);
     assert_int_equal(flat_plan_create(&config, &rank->plan), STATUS_OK);
+    for (uint32_t i = 0; i < schedule->count; i++) {
+        const struct operation *operation = &schedule->operations[i];
+        enum flat_path path = flat_operations(rank->plan)[i].path;
+        if (operation_travels(operation->kind))
+            assert_int_equal(path == FLAT_ACTIVE || path == FLAT_PASSIVE,
+                             operation->length * sizeof(int32_t) >= settings->zcopy_least);
+    }
 }
 
 /* The world takes over the program. */

@@ -353,6 +353,33 @@ static void test_sensitivity(void **state)
     }
 }
 
+/* The sensitivity of a run is that of its noisiest rail, be it the first or the last. */
+static void test_sensitivity_of_rails(void **state)
+{
+    (void)state;
+    for (int noisy = 0; noisy < 2; noisy++) {
+        struct simulated f;
+        simulated_create(&f, 16, 2, 1);
+        for (int a = 0; a < 16; a++)
+            for (int b = a + 1; b < 16; b++)
+                simulated_pair(&f, a, b, RAILS_ALL);
+        for (size_t i = 0; i < f.count; i++)
+            if (f.readings[i].rail == noisy && f.readings[i].metric == METRIC_ALONE)
+                f.readings[i].value *= exp(0.1 * simulated_normal(&f.random));
+        const struct fleet_config config = {.hosts = 16, .rails = 2};
+        struct references references = references_default();
+        struct fleet *fleet = fleet_create(&config, f.readings, f.count);
+        struct limits *limits = limits_create(fleet, &references, f.readings, f.count);
+        struct sensitivity least = limits_sensitivity(limits);
+        assert_true(least.link[METRIC_ALONE] > 0.25);
+        assert_true(least.link[METRIC_BOTH] < 0.2);
+        assert_true(least.host[METRIC_ALONE] > least.host[METRIC_BOTH]);
+        limits_free(limits);
+        fleet_free(fleet);
+        simulated_free(&f);
+    }
+}
+
 /* Where half of the latencies are three times as long, by chance, few hosts seem slow. */
 static void test_two_modes(void **state)
 {
@@ -487,14 +514,23 @@ static void test_all_failing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_places),          cmocka_unit_test(test_two),
-        cmocka_unit_test(test_loss_of_a_rail),  cmocka_unit_test(test_loss_of_all_rails),
-        cmocka_unit_test(test_small_fleets),    cmocka_unit_test(test_switches),
-        cmocka_unit_test(test_references),      cmocka_unit_test(test_slow_rail),
-        cmocka_unit_test(test_earlier),         cmocka_unit_test(test_bad_readings),
-        cmocka_unit_test(test_sensitivity),     cmocka_unit_test(test_sensitivity_of_packets),
-        cmocka_unit_test(test_two_modes),       cmocka_unit_test(test_slowest),
-        cmocka_unit_test(test_alone_on_switch), cmocka_unit_test(test_all_failing),
+        cmocka_unit_test(test_places),
+        cmocka_unit_test(test_two),
+        cmocka_unit_test(test_loss_of_a_rail),
+        cmocka_unit_test(test_loss_of_all_rails),
+        cmocka_unit_test(test_small_fleets),
+        cmocka_unit_test(test_switches),
+        cmocka_unit_test(test_references),
+        cmocka_unit_test(test_slow_rail),
+        cmocka_unit_test(test_earlier),
+        cmocka_unit_test(test_bad_readings),
+        cmocka_unit_test(test_sensitivity),
+        cmocka_unit_test(test_sensitivity_of_rails),
+        cmocka_unit_test(test_sensitivity_of_packets),
+        cmocka_unit_test(test_two_modes),
+        cmocka_unit_test(test_slowest),
+        cmocka_unit_test(test_alone_on_switch),
+        cmocka_unit_test(test_all_failing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
