@@ -66,9 +66,7 @@ static enum status result_enter(struct tuner *tuner, struct race *race, const js
         say("%s %s at %zu bytes on %d ranks has wrong data: it is left out", race->collective->name,
             name, race->bytes, race->ranks);
     } else if (time > 0 && racer->rounds == race->rounds && !racer->out) {
-        double least = fmax(number_of(times, "min"), 0); /* 0 where there is none */
-        racer->times[racer->rounds++] = time;
-        racer->least = racer->least > 0 && racer->least < least ? racer->least : least;
+        racer_round_add(racer, time, number_of(times, "min"));
     }
     return STATUS_OK;
 }
@@ -180,6 +178,13 @@ struct racer *race_racer(struct race *race, const char *text)
     struct racer *racer = LIST_ADD(race->racers, race->count);
     snprintf(racer->text, sizeof racer->text, "%s", text);
     return racer;
+}
+
+void racer_round_add(struct racer *racer, double time, double least)
+{
+    racer->times[racer->rounds++] = time;
+    if (least > 0 && (racer->least <= 0 || least < racer->least))
+        racer->least = least;
 }
 
 void race_free(struct race *race)

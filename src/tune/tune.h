@@ -82,6 +82,11 @@ struct race {
 
 /* The racer of this name; a new one if there is none. NULL: there are too many. */
 struct racer *race_racer(struct race *race, const char *text);
+
+/* Enters one more round: the median of its iterations and the least of them, us. A least that is
+ * not above 0 is not known, and that of the rounds before stays. */
+void racer_round_add(struct racer *racer, double time, double least);
+
 void race_free(struct race *race);
 
 /* Finds the time of each racer, by the rounds so far. */

@@ -87,6 +87,8 @@ check_svg "$svg" 'len(arrows) == 24' 'classes["combined"] == 12 + 1' 'classes["f
 check_says 'sends 6 messages' "$svg"
 check_says '24 messages, 24 elements, 6 rounds' "$svg"
 check_says '4 messages' "$svg"
+plan scatter -a linear --np 4 -b 32
+check_svg "$svg" '"sends 3 messages,\n6 elements" in words' 'words.count("sends 0 messages,\n0 elements") == 3'
 plan alltoall -a bruck --np 4
 check_svg "$svg" '[a[4] for a in arrows] == ["1,3", "0,3→2", "0,2", "0,1→3", "1,3", "1,2→0", "0,2", "2,3→1"]'
 plan alltoall -a bruck --np 16

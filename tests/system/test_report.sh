@@ -160,6 +160,13 @@ for pair in document["pairs"]:
 json.dump(document, open("turned8", "w"))'
 report turned8.html turned8
 check_page turned8.html '["n3", "bad", "0.0111"] in [row[:3] for rows in tables.values() for row in rows]'
+# A pair is as good as its worse rail.
+python3 -c 'import json
+document = json.load(open("made8"))
+document["pairs"] += [dict(p, rail=1, outcome="ok", value=0.011 if (p["from"], p["to"]) == (5, 6) else 0.047) for p in document["pairs"] if p["metric"] == "alone"]
+json.dump(document, open("railed8", "w"))'
+report railed8.html railed8
+check_page railed8.html 'page.count("class=\"cell h6\"") == 4'
 # The banner has the colour of the status where no host is bad.
 for said in 'slow suspect' 'wrong-data bad' 'running suspect' 'ok good'; do
     python3 -c 'import json, sys

@@ -53,7 +53,7 @@ struct coordinator {
     struct device_changes now[HOSTS_MOST]; /* what each host has counted, */
     double clocks[HOSTS_MOST];             /* and its clock, seconds */
     bool mute;                             /* the first host does not tell what it has counted */
-    double all_us, all_waited;             /* of the collectives of all, and the wait of a rank */
+    double all_us[2], all_waited[2];       /* of allreduce and alltoall of all, and a rank's wait */
     bool pairs;                            /* jobs are those of pairs: */
     int checked;                           /* so many of them check each iteration */
 };
@@ -153,10 +153,10 @@ static inline json_t *all_run_both(const struct coordinator *coordinator,
         for (int r = 0; r < job->ranks; r++)
             json_array_append_new(samples,
                                   json_pack("{s:f}", "core_wait_share",
-                                            r < job->ranks - 1 ? 0 : coordinator->all_waited));
+                                            r < job->ranks - 1 ? 0 : coordinator->all_waited[c]));
         json_array_append_new(results, json_pack("{s:s, s:i, s:{s:f}, s:o}", "collective", names[c],
                                                  "bytes", 1 << 20, "time_us", "p50",
-                                                 coordinator->all_us, "samples", samples));
+                                                 coordinator->all_us[c], "samples", samples));
     }
     return json_pack("{s:s, s:o}", "status", "ok", "results", results);
 }
@@ -194,8 +194,8 @@ static inline void job_run(struct coordinator *coordinator, const struct fleet_j
         return;
     }
     json_t *document = coordinator->pairs ? json_pack("{s:s, s:[]}", "status", "ok", "results")
-                       : coordinator->all_us > 0 ? all_run_both(coordinator, job)
-                                                 : pairs_exchange(coordinator, job);
+                       : coordinator->all_us[0] > 0 ? all_run_both(coordinator, job)
+                                                    : pairs_exchange(coordinator, job);
     coordinator->checked += strstr(job->command, " -c all ") != NULL;
     outcome->result = json_dumps(document, 0);
     assert_non_null(outcome->result);

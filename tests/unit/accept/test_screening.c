@@ -313,6 +313,57 @@ static void test_earlier(void **state)
     simulated_free(&now);
 }
 
+/* Between two noisy runs a host may change by sqrt(2) times what noise does to one level, and a
+ * reading by sqrt(2) times what it does to one reading, where no floor is wider. */
+static void test_earlier_noise(void **state)
+{
+    (void)state;
+    struct simulated then, now;
+    simulated_create(&then, 8, 1, 5);
+    simulated_create(&now, 8, 1, 6);
+    memcpy(now.bias, then.bias, 8 * sizeof *now.bias);
+    for (int a = 0; a < 8; a++)
+        for (int b = a + 1; b < 8; b++)
+            simulated_pair(&then, a, b, RAILS_ALL);
+    struct references references = references_default();
+    references.earlier = then.readings;
+    references.earlier_count = then.count;
+    references.earlier_floor = 0;
+    memset(references.floor, 0, sizeof references.floor);
+    struct screened screened = screen_with(&now, &references);
+    const struct limits *limits = screened.isolation->limits;
+    int cells = 0, readings = 0; /* whose limit is that of the earlier run */
+    for (int s = 0; s < limits->fleet->series_count; s++) {
+        const struct series *series = &limits->fleet->series[s];
+        for (int h = 0; h < 8 && series->metric == METRIC_ALONE; h++) {
+            struct excess_limit limit = limits->cell[s * limits->hosts + h];
+            double value = fleet_value(limits->earlier, s, fleet_level(limits->earlier, s, h));
+            double level = metric_excess(series->metric, value, series->reference);
+            double room = limit.excess - level - limits->series[s].changed;
+            if (limit.reference != REFERENCE_EARLIER)
+                continue;
+            assert_true(series->noise > 0);
+            assert_true(fabs(room - limits->factor * M_SQRT2 * series->noise) < 1e-12);
+            cells++;
+        }
+    }
+    for (size_t i = 0; i < then.count; i++) {
+        const struct reading *reading = &then.readings[i];
+        const struct series_limit *series = &limits->series[fleet_from(limits->fleet, reading)];
+        struct excess_limit limit = limits_reading(limits, reading);
+        double room = limit.excess - fleet_excess(limits->fleet, reading) - series->changed;
+        if (reading->metric != METRIC_ALONE || limit.reference != REFERENCE_EARLIER)
+            continue;
+        assert_true(series->deviation > 0);
+        assert_true(fabs(room - limits->reading_factor * M_SQRT2 * series->deviation) < 1e-12);
+        readings++;
+    }
+    assert_true(cells > 0 && readings > 0);
+    screened_free(&screened);
+    simulated_free(&then);
+    simulated_free(&now);
+}
+
 /* The worst median of a series that may be missed is told; what is beyond by a quarter is a
  * suspect. */
 static void test_sensitivity(void **state)
@@ -510,6 +561,7 @@ int main(void)
         cmocka_unit_test(test_references),
         cmocka_unit_test(test_slow_rail),
         cmocka_unit_test(test_earlier),
+        cmocka_unit_test(test_earlier_noise),
         cmocka_unit_test(test_bad_readings),
         cmocka_unit_test(test_sensitivity),
         cmocka_unit_test(test_sensitivity_of_rails),

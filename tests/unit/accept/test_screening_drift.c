@@ -93,6 +93,19 @@ static void test_drift(void **state)
     assert_in_range(alarms_found, 0, RUNS / 100);
 }
 
+/* The share of the other hosts' rotations that dip, with one more of each kind (the rule of
+ * succession of Laplace): nothing of the host's own counts. */
+static double others_share(const struct soak *soak, int host)
+{
+    double dips = 1, measured = 2;
+    for (int h = 0; h < HOSTS; h++)
+        if (h != host) {
+            dips += soak->drifts[h].dips;
+            measured += soak->drifts[h].measured;
+        }
+    return dips / measured;
+}
+
 /* Host 5 has half of its bandwidth in every fourth rotation; all hosts dip in one. */
 static void test_dips(void **state)
 {
@@ -109,6 +122,8 @@ static void test_dips(void **state)
         find(&soak, HOSTS, ROTATIONS);
         named += soak.drifts[5].dips_often && soak.drifts[5].dips == 6;
         assert_int_equal(1, soak.drifts[5].worst % 4);
+        for (int h = 0; h < HOSTS; h++)
+            assert_true(fabs(soak.drifts[h].dips_share - others_share(&soak, h)) < 1e-12);
         alarms_found += alarms(&soak, 5);
     }
     assert_in_range(named, RUNS * 95 / 100, RUNS);

@@ -87,11 +87,33 @@ static void test_exchange(void **state)
     assert_false(shares.congested);
 }
 
+/* Where all transfers are low, the switch with the lowest share comes first and explains those that
+ * it has with others, be their numbers higher or lower. */
+static void test_exchange_order(void **state)
+{
+    (void)state;
+    static const int partners[][2] = {{0, 2}, {2, 0}, {0, 2}, {0, 1}, {0, 1}, {1, 0}};
+    for (int middle = 0; middle < 3; middle += 2) {
+        int switches[] = {middle, 1, 2 - middle};
+        struct exchange_transfer transfers[6];
+        for (int i = 0; i < 6; i++)
+            transfers[i] = (struct exchange_transfer){
+                .from = partners[i][0], .to = partners[i][1], .few = 10, .many = i < 3 ? 5 : 3};
+        struct exchange_group groups[3];
+        exchange_judge(transfers, 6, switches, 3, groups);
+        assert_true(groups[middle].congested && fabs(groups[middle].share - 0.4) < 1e-9);
+        assert_true(groups[1].share < groups[middle].share);
+        assert_true(groups[1].congested);
+        assert_false(groups[2 - middle].congested);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_host_values),
         cmocka_unit_test(test_exchange),
+        cmocka_unit_test(test_exchange_order),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -131,7 +131,8 @@ static void counts_make(int number)
     char text[512];
     snprintf(text, sizeof text, SNMP, 100 + number);
     file_make("n1/proc/net/snmp", text);
-    snprintf(text, sizeof text, "TcpExt: SyncookiesSent TCPTimeouts\nTcpExt: 7 %d\n", 2 * number);
+    snprintf(text, sizeof text, "TcpExt: SyncookiesSent TCPTimeouts\nTcpExt: 7 %d\n",
+             2 * (number - 1)); /* at 0 first, which is a count, too; -2 is none */
     file_make("n1/proc/net/netstat", text);
     snprintf(text, sizeof text, "%d\n", number);
     file_make("n1/sys/class/infiniband/mlx5_0/ports/1/counters/symbol_error", text);

@@ -185,6 +185,45 @@ static void a_known_model_is_found(void **state)
     free(found);
 }
 
+/* Two cores without a common cache: ranks of one core are linked within it, those of two beside
+ * it. Each link of the transport within a host has a cost of shared cores. */
+static void links_of_a_host_share_cores_each(void **state)
+{
+    (void)state;
+    static const double costs[] = {1.8, 2.6};
+    static struct model model;
+    struct fit_measurement of = {.count = 0};
+    struct fit_measurements all = {
+        .items = &of, .count = 1, .cores = 2, .pairs = {.caches = 2, .cache_cores = 1}};
+    struct model *found = calloc(1, sizeof *found);
+    assert_non_null(found);
+    model = *known();
+    model.caches = 2;
+    model.cache_cores = 1;
+    model.links[1] = model.links[0];
+    model.links[1].distance = DISTANCE_NODE;
+    model.link_count = 2;
+    *found = model;
+    for (int l = 0; l < 2; l++)
+        for (int i = 0; i < model.links[l].path_count; i++) {
+            model.links[l].paths[i].sharing = costs[l];
+            found->links[l].paths[i].sharing = 9;
+        }
+    sharing_measure(&of, &model, PATH_BCOPY, COPY_BCOPY);
+    assert_int_equal(STATUS_OK, model_fit(&all, found));
+    for (int l = 0; l < 2; l++)
+        for (int i = 0; i < found->links[l].path_count; i++) {
+            double sharing = found->links[l].paths[i].sharing;
+            print_message("link %d, path %d: %g\n", l, found->links[l].paths[i].path, sharing);
+            if (found->links[l].paths[i].path == PATH_BCOPY)
+                assert_true(fabs(sharing / costs[l] - 1) < 0.2);
+            else
+                assert_true(sharing == 9);
+        }
+    free(of.benchmarks);
+    free(found);
+}
+
 /* No cost that is 2% larger or smaller says better what was measured, even where no model says all
  * of it: each second time is a tenth longer. */
 static void no_step_is_better(void **state)
@@ -424,6 +463,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(link_has_the_latencies_of_all_jobs),
         cmocka_unit_test(a_known_model_is_found),
+        cmocka_unit_test(links_of_a_host_share_cores_each),
         cmocka_unit_test(no_step_is_better),
         cmocka_unit_test(rails_are_told_apart),
         cmocka_unit_test(no_link_is_told),

@@ -3,6 +3,7 @@
  * made.
  * tier: check; load: cpu1
  */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -20,8 +21,7 @@ static void time_add(struct race *race, const char *name, double time, double le
 {
     struct racer *racer = race_racer(race, name);
     assert_non_null(racer);
-    racer->times[racer->rounds++] = time;
-    racer->least = racer->least > 0 && racer->least < least ? racer->least : least;
+    racer_round_add(racer, time, least);
 }
 
 /* One round with these times, of "a", "b", ...; 0: it was not measured. */
@@ -94,6 +94,19 @@ static void test_ties(void **state)
         is_in(&modes, "c")); /* of the faster half, and its best iteration is among the best */
     assert_int_equal(race_left(&modes), 3);
     race_free(&modes);
+}
+
+/* The least is that of all rounds; a round that does not know it changes nothing. */
+static void test_least(void **state)
+{
+    (void)state;
+    static const double leasts[] = {NAN, 9, 8, 0, 8.5}, known[] = {0, 9, 8, 8, 8};
+    struct racer racer = {.rounds = 0};
+    for (int r = 0; r < 5; r++) {
+        racer_round_add(&racer, 10 + r, leasts[r]);
+        assert_true(racer.rounds == r + 1 && racer.times[r] == 10 + r);
+        assert_true(racer.least == known[r]);
+    }
 }
 
 /* One slow job does not put out what was near the best at the next smaller size. */
@@ -269,7 +282,7 @@ int main(void)
         cmocka_unit_test(test_failures),    cmocka_unit_test(test_hope),
         cmocka_unit_test(test_iterations),  cmocka_unit_test(test_noise),
         cmocka_unit_test(test_predictions), cmocka_unit_test(test_disturbed),
-        cmocka_unit_test(test_levels),
+        cmocka_unit_test(test_levels),      cmocka_unit_test(test_least),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
