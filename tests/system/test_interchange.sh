@@ -41,6 +41,11 @@ check_status 0
 cctest plan alltoall -a pairwise --np 34 --msccl plan.xml
 check_status 2
 check_says 'sends to more than the 32 peers'
+cctest plan broadcast -a linear --np 34 --msccl plan.xml
+check_status 2
+check_says 'rank 0 sends to more than the 32 peers'
+cctest plan reduce -a linear --np 34 --msccl plan.xml
+check_status 0
 
 # What the interpreter of the test would find.
 cctest plan allreduce -a ring --np 4 --msccl plan.xml --goal plan.goal --json plan.json

@@ -130,7 +130,7 @@ check_says '^  combining ' "$out"
 keep_json model.json
 cp "$out" fit.out
 check_json model.json '{link["transport"] for link in d["model"]["links"]} >= {"shm", "tcp"}' 'd["model"]["cores"] >= 1' \
-    'len(d["model"]["residuals"]) > 100'
+    'len(d["model"]["residuals"]) > 100' 'max(r["bytes"] for r in d["model"]["residuals"] if r["of"].startswith("shm")) > 256 << 10'
 # The table has the errors of the file, relative to what was measured.
 python3 - fit.out model.json >"$out" <<'PYTHON'
 import collections, json, re, statistics, sys

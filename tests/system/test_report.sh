@@ -146,7 +146,7 @@ done
 check_page made8.html '"<script>alert(\"1\")</script>" in words' '"1 of 8 hosts is bad" in words' 'words.count("\u2716 n3") == 4' \
     'words.index("n3: sends at") < words.index("<b>a note</b>")' '"23%" in {row[2] for row in tables["Measurements"]}' \
     'page.count("class=\"cell failed\"") == 1' 'page.count("class=\"cell h6\"") == 3' 'words.count("median 0.0472") == 2' \
-    'page.count("class=\"border\"") == 2' \
+    'page.count("class=\"border\"") == 2' '"n3 \u2192 n5: 0.0111 GB/s" in page' \
     '"\u2716 slow: 1 of 8 hosts is bad" in words and page.count("class=\"banner bad\"") == 1' \
     '"To do: <b>look</b> at it (cable)" in words and words.count("To do: ") == 1' \
     '"20.6 min" in words and "cctest accept \u0027<a>\u0027" in words and "scontrol update \u0027<n3>\u0027" in words' \
@@ -160,6 +160,13 @@ for pair in document["pairs"]:
 json.dump(document, open("turned8", "w"))'
 report turned8.html turned8
 check_page turned8.html '["n3", "bad", "0.0111"] in [row[:3] for rows in tables.values() for row in rows]'
+# More is worse where packets are lost: here host 3 sends, and loses them.
+python3 -c 'import json
+document = json.load(open("made8"))
+document["pairs"] = [dict(p, metric="loss", unit="%", value=5 if p["from"] == 3 else 0) for p in document["pairs"] if p["value"]]
+json.dump(document, open("lossy8", "w"))'
+report lossy8.html lossy8
+check_page lossy8.html '["n3", "bad", "5.00"] in [row[:3] for rows in tables.values() for row in rows]' 'page.count("class=\"cell h6\"") == 3'
 # A pair is as good as its worse rail.
 python3 -c 'import json
 document = json.load(open("made8"))

@@ -54,8 +54,11 @@ struct coordinator {
     double clocks[HOSTS_MOST];             /* and its clock, seconds */
     bool mute;                             /* the first host does not tell what it has counted */
     double all_us[2], all_waited[2];       /* of allreduce and alltoall of all, and a rank's wait */
-    bool pairs;                            /* jobs are those of pairs: */
-    int checked;                           /* so many of them check each iteration */
+    /* Copies and sums that a host measures, the first time and the second, GB/s; 0: it has 10. */
+    double copies[HOSTS_MOST][2], sums[HOSTS_MOST][2];
+    int self_looks[HOSTS_MOST]; /* so far */
+    bool pairs;                 /* jobs are those of pairs: */
+    int checked;                /* so many of them check each iteration */
 };
 
 static inline int host_of(const struct coordinator *coordinator, int agent)
@@ -161,6 +164,22 @@ static inline json_t *all_run_both(const struct coordinator *coordinator,
     return json_pack("{s:s, s:o}", "status", "ok", "results", results);
 }
 
+/* A host measures its memory, or its GPUs, of which it has none. */
+static inline json_t *self_measure(struct coordinator *coordinator, const struct fleet_job *job)
+{
+    int host = host_of(coordinator, job->agents[0]);
+    json_t *results = json_array();
+    if (strcmp(job->command, WORK_CPU) == 0) {
+        int look = coordinator->self_looks[host]++ > 0;
+        double copy = coordinator->copies[host][look], sum = coordinator->sums[host][look];
+        json_array_append_new(results, json_pack("{s:s, s:i, s:f}", "collective", "copy", "bytes",
+                                                 1, "GBps", copy > 0 ? copy : 10));
+        json_array_append_new(results, json_pack("{s:s, s:i, s:f}", "collective", "sum", "bytes", 1,
+                                                 "GBps", sum > 0 ? sum : 10));
+    }
+    return json_pack("{s:s, s:o}", "status", "ok", "results", results);
+}
+
 static inline void result_put(struct fleet_outcome *outcome, struct bytes *bytes)
 {
     outcome->size = bytes->size;
@@ -193,7 +212,9 @@ static inline void job_run(struct coordinator *coordinator, const struct fleet_j
         result_put(outcome, &bytes);
         return;
     }
-    json_t *document = coordinator->pairs ? json_pack("{s:s, s:[]}", "status", "ok", "results")
+    bool alone = strcmp(job->command, WORK_CPU) == 0 || strcmp(job->command, WORK_GPUS) == 0;
+    json_t *document = alone                ? self_measure(coordinator, job)
+                       : coordinator->pairs ? json_pack("{s:s, s:[]}", "status", "ok", "results")
                        : coordinator->all_us[0] > 0 ? all_run_both(coordinator, job)
                                                     : pairs_exchange(coordinator, job);
     coordinator->checked += strstr(job->command, " -c all ") != NULL;

@@ -263,6 +263,33 @@ static void test_ways_of_losses(void **state)
     }
 }
 
+/* Packets that n1 sends are lost. That explains why the way from n1 to n0 is slow, and not the way
+ * back. */
+static void test_losses_explain_their_way(void **state)
+{
+    (void)state;
+    for (int from = 0; from < 2; from++) {
+        struct simulated f;
+        fleet_quiet(&f, 8, 1);
+        make_fault(&f, (struct seeded){
+                           .kind = SEEDED_ONE_WAY, .host = from, .factor = 0.4, .peer = 1 - from});
+        make_fault(
+            &f, (struct seeded){
+                    .kind = SEEDED_LOSSY_SEND, .host = 1, .factor = 0.99, .lost = 4, .peer = -1});
+        struct screened screened = screen(&f);
+        bool is_told = false;
+        char line[400];
+        for (int i = 0; i < screened.found->count; i++) {
+            sentence_get(&screened, i, line);
+            is_told |= strncmp(line, "link n0-n1: ", strlen("link n0-n1: ")) == 0;
+        }
+        assert_int_equal(screened.found->count, from == 0 ? 2 : 1);
+        assert_int_equal(is_told, from == 0);
+        screened_free(&screened);
+        simulated_free(&f);
+    }
+}
+
 /* Two readings without a loss do not clear a link that had one: the next ones may show it. */
 static void test_patience_with_losses(void **state)
 {
@@ -334,6 +361,7 @@ int main(void)
         cmocka_unit_test(test_slow_at_last),
         cmocka_unit_test(test_end_of_time),
         cmocka_unit_test(test_ways_of_losses),
+        cmocka_unit_test(test_losses_explain_their_way),
         cmocka_unit_test(test_patience_with_losses),
         cmocka_unit_test(test_host_that_leaves),
         cmocka_unit_test(test_near_partners),

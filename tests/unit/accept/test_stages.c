@@ -160,6 +160,29 @@ static void each_iteration_of_a_pair_is_checked(void **state)
     fleet_close(&acceptance);
 }
 
+/* ---- numbers of hosts ---- */
+
+/* A host is bad if the same number is slow twice, as the copy of h2. That of h3 was slow once, and
+ * the sum of h4 only when its copy was measured again. */
+static void a_number_is_slow_twice(void **state)
+{
+    (void)state;
+    struct acceptance acceptance = fleet_open(8);
+    struct stage_result result = {.stage = STAGE_SELF};
+    fleet.copies[2][0] = fleet.copies[2][1] = 5;
+    fleet.copies[3][0] = 5;
+    fleet.copies[4][0] = fleet.sums[4][1] = 5;
+    assert_int_equal(metrics_run(&acceptance, &result), STATUS_OK);
+    for (int h = 0; h < 8; h++)
+        assert_int_equal(fleet.self_looks[h], h >= 2 && h <= 4 ? 2 : 1);
+    assert_int_equal(acceptance.findings.count, 1);
+    assert_int_equal(acceptance.findings.items[0].host, 2);
+    assert_int_equal(acceptance.findings.items[0].health, HEALTH_BAD);
+    assert_non_null(strstr(acceptance.findings.items[0].text, "h2: copy by all cores: 5 GB/s"));
+    free(acceptance.readings.items);
+    fleet_close(&acceptance);
+}
+
 /* ---- clocks ---- */
 
 /* Beside that of most hosts; where no majority agrees, none is blamed. */
@@ -461,6 +484,7 @@ int main(void)
         cmocka_unit_test(counters_that_cannot_be_read_are_told),
         cmocka_unit_test(hosts_that_come_and_go_explain_their_links),
         cmocka_unit_test(each_iteration_of_a_pair_is_checked),
+        cmocka_unit_test(a_number_is_slow_twice),
         cmocka_unit_test(a_clock_that_is_far_off_is_told),
         cmocka_unit_test(packets_that_arrive_twice_are_told),
         cmocka_unit_test(a_carrier_that_is_lost_again_is_a_fault),

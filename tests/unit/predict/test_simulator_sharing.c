@@ -9,6 +9,8 @@
 
 #include "base/log.h"
 #include "collective/collective.h"
+#include "base/numbers.h"
+#include "predict/simulate/internal.h"
 #include "tests/unit/textbook.h"
 
 /* With one port, the messages of a rank share it: all blocks of a star leave one after the other,
@@ -227,6 +229,47 @@ static void ranks_share_a_core(void **state)
     assert_float_equal(time_of(&simulation), 2 * (5 + 3 * message), 1e-9);
     model->cores = 2;
     assert_float_equal(time_of(&simulation), 5 + message, 1e-9);
+}
+
+static int compare_times(const void *a, const void *b)
+{
+    const double *x = a, *y = b;
+    return COMPARE(*x, *y);
+}
+
+/* The time of ranks that share cores is the median over five places in the rounds of the cores. */
+static void the_median_phase_counts(void **state)
+{
+    (void)state;
+    struct model *model = textbook(PORT_NONE);
+    struct choice choice = choice_of(algorithm_find(COLLECTIVE_ALLTOALL, "pairwise"));
+    struct problem problem = problem_of(COLLECTIVE_ALLTOALL, 5, COUNT);
+    struct simulation simulation = simulation_of(model, &choice, &problem);
+    const struct program_source source = {.choice = &choice,
+                                          .problem = &problem,
+                                          .groups = 1,
+                                          .channels = 1,
+                                          .operations_most = 1000};
+    struct programs programs;
+    double times[5];
+    model->cores = 2;
+    model->core_switch = 7;
+    model->links[0].paths[0].send_overhead = 3;
+    simulation.events_most = 100000;
+    assert_int_equal(programs_open(&source, &programs), STATUS_OK);
+    for (int phase = 0; phase < 5; phase++) {
+        struct sim_engine engine;
+        assert_int_equal(engine_open(&simulation, &programs, phase / 5.0, &engine), STATUS_OK);
+        engine_run(&engine);
+        times[phase] = 0;
+        for (uint32_t r = 0; r < engine.ranks; r++)
+            times[phase] = fmax(times[phase], engine.rank[r].end - engine.rank[r].begun);
+        engine_close(&engine);
+    }
+    programs_close(&programs);
+    qsort(times, 5, sizeof *times, compare_times);
+    assert_true(times[0] < times[2] && times[2] < times[4]);
+    assert_float_equal(time_of(&simulation), times[2], 1e-9);
 }
 
 /* The ends of steps are those of the phase whose time counts, not of phases before it. */
@@ -529,27 +572,17 @@ static void receivers_grant(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(messages_share_a_port),
-        cmocka_unit_test(hosts_share_a_port),
-        cmocka_unit_test(ranks_take_rails_in_turn),
-        cmocka_unit_test(a_slow_rail_receives_slowly),
-        cmocka_unit_test(rails_share_links),
-        cmocka_unit_test(rails_part_ranks),
-        cmocka_unit_test(groups_share_a_port),
-        cmocka_unit_test(messages_share_links),
-        cmocka_unit_test(ranks_share_a_core),
-        cmocka_unit_test(steps_end_anew_in_each_phase),
-        cmocka_unit_test(messages_wait_for_a_turn),
-        cmocka_unit_test(caches_part_ranks),
-        cmocka_unit_test(cores_share_memory),
-        cmocka_unit_test(messages_keep_a_gap),
-        cmocka_unit_test(followers_keep_their_order),
-        cmocka_unit_test(published_cases_come_out),
-        cmocka_unit_test(short_messages_move_whole),
-        cmocka_unit_test(hosts_are_released_apart),
-        cmocka_unit_test(long_messages_stream),
-        cmocka_unit_test(windows_hold_senders_back),
-        cmocka_unit_test(receivers_pull),
+        cmocka_unit_test(messages_share_a_port),     cmocka_unit_test(hosts_share_a_port),
+        cmocka_unit_test(ranks_take_rails_in_turn),  cmocka_unit_test(a_slow_rail_receives_slowly),
+        cmocka_unit_test(rails_share_links),         cmocka_unit_test(rails_part_ranks),
+        cmocka_unit_test(groups_share_a_port),       cmocka_unit_test(messages_share_links),
+        cmocka_unit_test(ranks_share_a_core),        cmocka_unit_test(steps_end_anew_in_each_phase),
+        cmocka_unit_test(the_median_phase_counts),   cmocka_unit_test(messages_wait_for_a_turn),
+        cmocka_unit_test(caches_part_ranks),         cmocka_unit_test(cores_share_memory),
+        cmocka_unit_test(messages_keep_a_gap),       cmocka_unit_test(followers_keep_their_order),
+        cmocka_unit_test(published_cases_come_out),  cmocka_unit_test(short_messages_move_whole),
+        cmocka_unit_test(hosts_are_released_apart),  cmocka_unit_test(long_messages_stream),
+        cmocka_unit_test(windows_hold_senders_back), cmocka_unit_test(receivers_pull),
         cmocka_unit_test(receivers_grant),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
