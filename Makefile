@@ -143,13 +143,13 @@ endif
 
 # Installs what `make` has built: root may have other tools on the PATH.
 installed := $(DESTDIR)$(PREFIX)
-install: $(foreach file,$(binary) $(pages),$(if $(wildcard $(file)),,$(file)))
+install: $(foreach file,$(binary) $(pages) $(schema),$(if $(wildcard $(file)),,$(file)))
 	install -D -m 755 $(binary) $(installed)/bin/cctest
 	$(foreach page,$(pages),install -D -m 644 $(page) $(call installed_page,$(page)) &&) true
 	install -D -m 644 cli/completion.bash $(installed)/share/bash-completion/completions/cctest
 	install -D -m 644 cli/completion.zsh $(installed)/share/zsh/site-functions/_cctest
 	install -D -m 644 cli/completion.fish $(installed)/share/fish/vendor_completions.d/cctest.fish
-	install -D -m 644 cli/schema.json $(installed)/share/cctest/schema.json
+	install -D -m 644 $(schema) $(installed)/share/cctest/schema.json
 	install -d $(installed)/share/doc/cctest && install -m 644 doc/*.md $(installed)/share/doc/cctest
 
 uninstall:

@@ -477,6 +477,22 @@ static void name_keys(struct names *names)
     keys_walk(key_name, names);
 }
 
+/* The schema itself, as it is installed. */
+#define SCHEMA_WORD "schema.json"
+
+static bool explain_schema(const char *word)
+{
+    if (strcmp(word, SCHEMA_WORD) != 0)
+        return false;
+    schema_print();
+    return true;
+}
+
+static void name_schema(struct names *names)
+{
+    names_add(names, SCHEMA_WORD, NULL, 0);
+}
+
 static const struct subject subjects[] = {
     {explain_command, name_commands},
     {explain_collective, name_collectives},
@@ -487,6 +503,7 @@ static const struct subject subjects[] = {
     {explain_operation, name_operations},
     {explain_topology, name_topologies},
     {explain_key, name_keys},
+    {explain_schema, name_schema},
     {explain_status, name_statuses},
     {explain_variable, name_variables},
 };

@@ -1,5 +1,6 @@
 /*
- * keys.c - reads cli/schema.json, which the program has in itself, for help and the manual.
+ * keys.c - reads cli/schema.json, which the program has in itself, for help and the manual. The
+ * options in it are those of the option table.
  */
 #include "cli/info/keys.h"
 
@@ -8,25 +9,88 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "cli/options/options.h"
 
 extern const char schema_text[]; /* the file, of which the Makefile makes a source */
+
+#define OPTIONS_OF "options_of" /* a definition's command, whose options it has */
+
+static void options_define(json_t *definition)
+{
+    const char *name = json_string_value(json_object_get(definition, OPTIONS_OF));
+    for (const struct command *command = commands; name && command->name; command++)
+        if (strcmp(command->name, name) == 0)
+            json_object_update_new(definition, json_options_schema(command->bit));
+    json_object_del(definition, OPTIONS_OF);
+}
+
+/*
+ * An object of the file that has "properties" and no "type" takes these keys alone, and needs all
+ * of them but those with "optional". These functions write that as a schema does.
+ */
+static void schema_complete(json_t *node);
+
+static void object_complete(json_t *object, json_t *properties)
+{
+    const char *name;
+    json_t *property, *required = json_array();
+    bool closed = !json_object_get(object, "type");
+    json_object_foreach(properties, name, property)
+    {
+        if (!json_is_true(json_object_get(property, "optional")))
+            json_array_append_new(required, json_string(name));
+        json_object_del(property, "optional");
+        schema_complete(property);
+    }
+    if (closed)
+        json_object_update_new(object,
+                               json_pack("{s:s, s:b, s:O}", "type", "object",
+                                         "additionalProperties", false, "required", required));
+    json_decref(required);
+}
+
+static void schema_complete(json_t *node)
+{
+    size_t index;
+    json_t *form, *properties = json_object_get(node, "properties");
+    if (!json_is_object(node))
+        return;
+    if (properties)
+        object_complete(node, properties);
+    json_array_foreach(json_object_get(node, "oneOf"), index, form) schema_complete(form);
+    schema_complete(json_object_get(node, "items"));
+    schema_complete(json_object_get(node, "additionalProperties"));
+}
 
 /* It stays for the whole program, as the texts of keys do. */
 static json_t *schema_load(void)
 {
     static json_t *schema;
-    if (!schema)
-        schema = json_loads(schema_text, 0, NULL);
+    const char *name;
+    json_t *definition;
+    if (schema)
+        return schema;
+    schema = json_loads(schema_text, 0, NULL);
+    json_object_del(schema, "$comment");
+    json_object_foreach(json_object_get(schema, "$defs"), name, definition)
+    {
+        options_define(definition);
+        schema_complete(definition);
+    }
     return schema;
 }
 
-#define DEFINITION "#/$defs/"
+void schema_print(void)
+{
+    json_dumpf(schema_load(), stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
+    putchar('\n');
+}
 
 /* The definition that a node names; NULL: it names none. */
 static const char *reference_of(json_t *node)
 {
     const char *reference = json_string_value(json_object_get(node, "$ref"));
-    return reference ? reference + strlen(DEFINITION) : NULL;
+    return reference ? reference + strlen(SCHEMA_DEFINITION) : NULL;
 }
 
 /* "rank", or "result/properties/trend". */

@@ -1,5 +1,5 @@
 /*
- * keys.h - the keys of all JSON documents, as cli/schema.json defines them.
+ * keys.h - the schema of all JSON documents, and its keys.
  */
 #ifndef CCTEST_CLI_INFO_KEYS_H
 #define CCTEST_CLI_INFO_KEYS_H
@@ -15,6 +15,9 @@ struct json_key {
     const char *type;    /* "number or null", "list of peer", "host, device" */
     const char *meaning; /* a phrase, without a full stop; NULL: the name says all */
 };
+
+/* Prints the schema, as JSON. */
+void schema_print(void);
 
 /* Calls `take` with each object, and behind it with each of its keys, in the order of the
  * schema. */

@@ -244,12 +244,12 @@ static json_t *split_compare(const struct option_row *option, const struct reque
 }
 
 const struct option_kind kind_counts = {
-    .parse = counts_parse, .show = counts_show, .compare = counts_compare};
-const struct option_kind kind_shape = {.parse = shape_parse, .show = shape_show};
+    .parse = counts_parse, .show = counts_show, .compare = counts_compare, .type = "text_or_null"};
+const struct option_kind kind_shape = {.parse = shape_parse, .show = shape_show, .type = "shape"};
 const struct option_kind kind_split = {
-    .parse = split_parse, .show = split_show, .compare = split_compare};
+    .parse = split_parse, .show = split_show, .compare = split_compare, .type = "text_or_null"};
 const struct option_kind kind_algorithm = {
-    .parse = algorithm_read, .show = algorithm_show, .compare = algorithm_compare};
+    .parse = algorithm_read, .show = algorithm_show, .compare = algorithm_compare, .type = "names"};
 
 /*
  * Option values about tuning: what was measured before, and numbers of ranks.
@@ -350,5 +350,6 @@ static json_t *rank_counts_show(const struct option_row *option, const struct re
 }
 
 const struct option_kind kind_tuning = {
-    .parse = tuning_read, .show = tuning_show, .compare = tuning_compare};
-const struct option_kind kind_rank_counts = {.parse = rank_counts_read, .show = rank_counts_show};
+    .parse = tuning_read, .show = tuning_show, .compare = tuning_compare, .type = "text_or_null"};
+const struct option_kind kind_rank_counts = {
+    .parse = rank_counts_read, .show = rank_counts_show, .type = "rank_counts"};

@@ -111,7 +111,7 @@ static json_t *memory_show(const struct option_row *option, const struct request
     return json_string(request->job.memory->name);
 }
 
-const struct option_kind kind_memory = {.parse = memory_read, .show = memory_show};
+const struct option_kind kind_memory = {.parse = memory_read, .show = memory_show, .type = "name"};
 
 /*
  * The lists that a job goes through.
@@ -184,7 +184,8 @@ static json_t *types_show(const struct option_row *option, const struct request 
     return shown;
 }
 
-const struct option_kind kind_list = {.parse = types_read, .show = types_show};
+const struct option_kind kind_list = {
+    .parse = types_read, .show = types_show, .type = "one_or_more"};
 
 /*
  * Items of --algorithm that are files with schedules: file:PATH. They are read with

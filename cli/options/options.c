@@ -690,3 +690,63 @@ json_t *json_options(const struct request *request, unsigned command)
             json_object_set_new(options, row->name, row->kind->show(row, request));
     return options;
 }
+
+/* A number below the least is null: the option was not given, or another one takes its place. */
+static json_t *number_schema(const struct option_row *row)
+{
+    bool nullable = !row->standard || (row->least > 0 && !row->word);
+    json_t *number = json_pack("{s:I, s:I}", "minimum", (json_int_t)row->least, "maximum",
+                               (json_int_t)row->most);
+    json_object_set_new(number, "type",
+                        nullable ? json_pack("[s, s]", "integer", "null") : json_string("integer"));
+    return row->word ? json_pack("{s:[o, {s:s}]}", "oneOf", number, "const", row->word) : number;
+}
+
+static json_t *words_schema(const struct option_row *row)
+{
+    json_t *words = json_array();
+    for (int i = 0; row->words[i]; i++)
+        json_array_append_new(words, json_string(row->words[i]));
+    return json_pack("{s:o}", "enum", words);
+}
+
+static json_t *type_schema(const struct option_row *row)
+{
+    json_t *type = json_pack("{s:s+}", "$ref", SCHEMA_DEFINITION, row->kind->type);
+    if (row->most > 0)
+        json_object_set_new(type, "maximum", json_integer(row->most));
+    return type;
+}
+
+/* The option's sentence, with the unit of its value in JSON where the sentence has none. */
+static json_t *meaning_of(const struct option_row *row, unsigned command)
+{
+    static const struct {
+        const char *argument, *unit;
+    } units[] = {{"SIZE", "bytes"},
+                 {"SECONDS", "seconds"},
+                 {"TIME", "seconds"},
+                 {"GB/S", "10^9 bytes a second"}};
+    const char *help = option_help(row, command);
+    for (size_t i = 0; row->argument && i < sizeof units / sizeof *units; i++)
+        if (strcmp(row->argument, units[i].argument) == 0 && !strstr(help, units[i].unit))
+            return json_sprintf("%s; in %s", help, units[i].unit);
+    return json_string(help);
+}
+
+json_t *json_options_schema(unsigned command)
+{
+    json_t *names = json_array(), *types = json_object();
+    for (const struct option_row *row = option_table; row->name; row++) {
+        if (!row->kind->show || !(row->commands & command))
+            continue;
+        json_t *type = row->kind->type ? type_schema(row)
+                       : row->words    ? words_schema(row)
+                                       : number_schema(row);
+        json_object_set_new(type, "description", meaning_of(row, command));
+        json_object_set_new(types, row->name, type);
+        json_array_append_new(names, json_string(row->name));
+    }
+    return json_pack("{s:s, s:b, s:o, s:o}", "type", "object", "additionalProperties", false,
+                     "required", names, "properties", types);
+}

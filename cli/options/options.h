@@ -45,7 +45,7 @@ struct request {
  * A row says everything about an option: how it is written, what it means, how its value is read,
  * which field of struct job it sets, and whether all ranks must agree on it. The command line, the
  * environment (CCTEST_<LONG_OPTION>), `cctest help`, the manual, completions of shells, the
- * "options" of JSON and the comparison of ranks all read these rows.
+ * "options" of JSON, their schema and the comparison of ranks all read these rows.
  * ---- */
 
 enum option_group {
@@ -98,6 +98,9 @@ struct option_kind {
     json_t *(*show)(const struct option_row *option, const struct request *request);
     /* The value that ranks compare, where it differs from `show`; NULL: it does not. */
     json_t *(*compare)(const struct option_row *option, const struct request *request);
+    /* The definition of what `show` returns, in cli/schema.json; NULL: the row's numbers or words.
+     */
+    const char *type;
 };
 
 /* A table of which a value names an entry, or a list some. Entries of different tables have
@@ -195,6 +198,10 @@ void options_compared(const struct request *request, unsigned command,
 
 /* The options of a command as resolved, by long name; a new reference. */
 json_t *json_options(const struct request *request, unsigned command);
+
+/* The definition of what json_options() returns, for cli/schema.json; a new reference. */
+#define SCHEMA_DEFINITION "#/$defs/" /* what a reference to a definition begins with */
+json_t *json_options_schema(unsigned command);
 
 /* ---- choices.c ---- */
 

@@ -236,5 +236,7 @@ static json_t *transport_show(const struct option_row *option, const struct requ
     return items;
 }
 
-const struct option_kind kind_transport = {
-    .parse = transport_read, .show = transport_show, .compare = transport_compare};
+const struct option_kind kind_transport = {.parse = transport_read,
+                                           .show = transport_show,
+                                           .compare = transport_compare,
+                                           .type = "transports"};

@@ -315,17 +315,24 @@ static enum status nothing_read(const struct argument *argument, struct request 
     return STATUS_OK;
 }
 
-const struct option_kind kind_switch = {.parse = switch_read, .show = switch_show};
+const struct option_kind kind_switch = {
+    .parse = switch_read, .show = switch_show, .type = "switch"};
 const struct option_kind kind_whole = {.parse = whole_read, .show = number_show};
 const struct option_kind kind_size = {.parse = size_read, .show = number_show};
-const struct option_kind kind_duration = {.parse = duration_read, .show = real_show};
-const struct option_kind kind_real = {.parse = real_read, .show = real_show};
-const struct option_kind kind_device = {.parse = text_read, .show = text_show};
-const struct option_kind kind_file = {.parse = file_read, .show = text_show};
+const struct option_kind kind_duration = {
+    .parse = duration_read, .show = real_show, .type = "quantity_or_null"};
+const struct option_kind kind_real = {
+    .parse = real_read, .show = real_show, .type = "quantity_or_null"};
+const struct option_kind kind_device = {
+    .parse = text_read, .show = text_show, .type = "text_or_null"};
+const struct option_kind kind_file = {
+    .parse = file_read, .show = text_show, .type = "text_or_null"};
 const struct option_kind kind_words = {.parse = words_read, .show = words_show};
 const struct option_kind kind_iterations = {.parse = iterations_read, .show = iterations_show};
-const struct option_kind kind_address = {.parse = address_read, .show = text_show};
-const struct option_kind kind_memory_devices = {.parse = memory_devices_read, .show = text_show};
+const struct option_kind kind_address = {
+    .parse = address_read, .show = text_show, .type = "text_or_null"};
+const struct option_kind kind_memory_devices = {
+    .parse = memory_devices_read, .show = text_show, .type = "text_or_null"};
 const struct option_kind kind_command = {.parse = nothing_read};
 
 /*
@@ -396,7 +403,8 @@ static json_t *stages_show(const struct option_row *option, const struct request
     return names;
 }
 
-const struct option_kind kind_stages = {.parse = stages_read, .show = stages_show};
+const struct option_kind kind_stages = {
+    .parse = stages_read, .show = stages_show, .type = "timed_stages"};
 
 /*
  * The value of --inject: faults as kind:key=value:key=value.
@@ -532,4 +540,5 @@ static json_t *inject_show(const struct option_row *option, const struct request
     return list;
 }
 
-const struct option_kind kind_inject = {.parse = inject_read, .show = inject_show};
+const struct option_kind kind_inject = {
+    .parse = inject_read, .show = inject_show, .type = "injections"};

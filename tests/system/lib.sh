@@ -69,12 +69,12 @@ keep_json() {
 # that speaks of --json makes some.
 check_schema() {
     local documents
-    ran=("$repository/tests/system/schema.py" "$scratch") out=$scratch/schema.out err=$scratch/schema.err
+    ran=("$repository/tests/system/schema.py" "$CCTEST" "$scratch") out=$scratch/schema.out err=$scratch/schema.err
     "${ran[@]}" >"$out" 2>"$err"
     status=$?
     documents=$(sed -n 's/ documents$//p' "$out")
     checks=$((checks + ${documents:-0}))
-    [ $status = 0 ] || failed "JSON is not as cli/schema.json says"
+    [ $status = 0 ] || failed "JSON is not as the schema says"
     [ "${documents:-0}" -gt 0 ] || ! grep -q -- --json "$script" || failed "no JSON was checked against the schema"
 }
 

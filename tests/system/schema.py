@@ -1,7 +1,7 @@
 #!/usr/bin/python3
-"""Checks JSON against the schema of cctest's JSON (cli/schema.json).
+"""Checks JSON against the schema of cctest's JSON (`cctest help schema.json`).
 
-usage: schema.py FOLDER
+usage: schema.py PROGRAM FOLDER
 
 Looks at every file in FOLDER and its folders that begins like an object. Prints what is wrong, and how many documents there were;
 equal ones count once. The validator is a quick one, of draft 7, which knows what the schema uses of draft 2020-12: test_schema.sh
@@ -9,8 +9,8 @@ compares it with one of that draft. The interpreter is the system's, for which s
 """
 import json
 import os
-import pathlib
 import re
+import subprocess
 import sys
 
 try:
@@ -18,13 +18,18 @@ try:
 except ImportError:
     sys.exit("schema.py: no python3-fastjsonschema: run scripts/setup --tests")
 
-SCHEMA = pathlib.Path(__file__).resolve().parents[2] / "cli/schema.json"
 WRONG_MOST = 10  # sentences
 
 
-def validator():
+def schema_of(program):
+    """What the program prints; settings of the test are not for it."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("CCTEST_")}
+    return json.loads(subprocess.check_output([program, "help", "schema.json"], env=environment))
+
+
+def validator(schema):
     """A function that raises an exception for a document that is not valid."""
-    return fastjsonschema.compile(json.loads(SCHEMA.read_text(encoding="utf-8")))
+    return fastjsonschema.compile(schema)
 
 
 def wrong_with(check, text):
@@ -53,8 +58,8 @@ def documents(folder):
 
 
 def main():
-    check, wrong = validator(), []
-    found = documents(sys.argv[1])
+    check, wrong = validator(schema_of(sys.argv[1])), []
+    found = documents(sys.argv[2])
     for content, path in found.items():
         sentence = wrong_with(check, content)
         if sentence:

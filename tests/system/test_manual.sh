@@ -108,10 +108,10 @@ done
 check "the exit statuses" test "$(sed -n '/^\.Sh EXIT/,/^\.El/s/^\.It \([0-9]*\) Pq .*$/\1/p' "$page" | paste -sd' ')" = \
     "$(sed -nE 's/^ *STATUS_[A-Z_]+ = ([0-9]+).*/\1/p' "$repository/src/base/status.h" | paste -sd' ')"
 
-# JSON and CSV: the page names each column, in order, and each key of the schema at its place, which most keys explain.
+# JSON and CSV: the page names each column, in order, and each key of the schema at its place, and each object and key has a sentence.
 "$CCTEST" allreduce --np 2 -b 8 -e 8 -n 1 --csv "$scratch/csv" >"$out" 2>&1
 ran=(keys)
-python3 - "$pages/cctest-json.5" "$scratch/csv" "$repository/cli/schema.json" >"$out" 2>"$err" <<'PYTHON'
+python3 - "$pages/cctest-json.5" "$scratch/csv" <("$CCTEST" help schema.json) >"$out" 2>"$err" <<'PYTHON'
 import json, re, sys
 page, sheet, schema = sys.argv[1:]
 text = open(page).read()
@@ -135,7 +135,7 @@ def walk(node, name, path):
         walk(node["items"], name, path + "[]")
 for name, node in json.load(open(schema))["$defs"].items():
     walk(node, name, "")
-for key in re.findall(r"^\.It Li (\S+) Pq .*\n\.", text, re.M):
+for key in re.findall(r"^\.(?:It Li (?=\S+ Pq)|Ss )(.*)\n\.", text.split("\n.Sh OBJECTS\n")[1], re.M):
     print("without a sentence:", key)
 sys.exit(0 if keys >= 400 else f"only {keys} keys were found")
 PYTHON
@@ -234,7 +234,7 @@ for file in doc/cctest/coming-from-nccl-tests.md bash-completion/completions/cct
     check "$file is installed" test -s "$scratch/root/opt/x/share/$file"
 done
 for file in README.md man/cctest-json.5; do check "$file names the schema" grep -q share/cctest/schema.json "$repository/$file"; done
-check "the schema is installed" cmp "$repository/cli/schema.json" "$scratch/root/opt/x/share/cctest/schema.json"
+check "the schema is installed" cmp <("$CCTEST" help schema.json) "$scratch/root/opt/x/share/cctest/schema.json"
 run ldd "$scratch/root/opt/x/bin/cctest"
 check_silent 'hwloc|jansson|sodium|expat|cmocka|cuda|stdc[+]' "$out"
 for library in $(grep -oE '\<lib[a-z]+' "$out" | grep -vxE 'lib|libm|libc|libdl|libpthread' | sort -u); do

@@ -29,16 +29,50 @@ cd "$scratch" || exit 1
 # Each object gets an unknown key, loses each key, and each value gets another type; once for each place, where places of a list
 # are one. The validator of the schema's draft finds it, and so does the quick one of schema.py.
 cat >"$scratch/faults.py" <<'PYTHON'
-import json, jsonschema, pathlib, sys
+import json, jsonschema, pathlib, subprocess, sys
 sys.path.insert(0, sys.argv[2])
 import schema
 FREE = {"facts", "algorithm_options", "faults", "congested", "other", "counters", "gauges", "traffic"} # of any names
 FREE_TO_MISS = {"transports", "profile", "peers", "gauges"}
-CHECK = schema.validator()
-SCHEMA = json.loads(schema.SCHEMA.read_text())
+SCHEMA = schema.schema_of(sys.argv[3])
+CHECK = schema.validator(SCHEMA)
 jsonschema.Draft202012Validator.check_schema(SCHEMA)
 JUDGE = jsonschema.Draft202012Validator(SCHEMA)
 faults, missed = 0, []
+
+# Every object takes its own keys alone, but for those of any facts, and needs known ones. Options are never renamed.
+OPTIONS = {
+    "options": """
+        algorithm datatype op root in-place counts shape split min-bytes max-bytes step-factor step-bytes iterations budget
+        warmup check start seed memory device transport executor protocol graph copy chunk channels slots slot-size
+        interface np ranks-as bind rendezvous rank world timeout json csv samples tuning min-busbw profile verbose model
+        inject""",
+    "accept_options": """
+        seed memory device transport interface np rendezvous rank world timeout stages quick false-alarms pairs switches
+        duration good bad junit profile write-profile baseline json html verbose""",
+    "tune_options": """
+        datatype op root in-place min-bytes max-bytes step-factor step-bytes budget seed memory device transport executor
+        protocol graph copy chunk channels slots slot-size interface np bind rendezvous rank world timeout model
+        rank-counts tuning ompi mpich nccl json verbose"""}
+for name, known in OPTIONS.items():
+    for lost in set(known.split()) - set(SCHEMA["$defs"][name]["required"]):
+        missed.append(f"the option {lost} of {name}")
+
+def objects(node):
+    if "properties" in node:
+        yield node
+    for inner in [*node.get("properties", {}).values(), *node.get("oneOf", []), node.get("items"), node.get("additionalProperties")]:
+        if isinstance(inner, dict):
+            yield from objects(inner)
+
+for name, definition in SCHEMA["$defs"].items():
+    for node in objects(definition):
+        if "object" not in node["type"] or "additionalProperties" not in node or not set(node["required"]) <= set(node["properties"]):
+            missed.append(f"an object of {name} that takes any keys")
+        if any("optional" in inner for inner in node["properties"].values()):
+            missed.append(f"a mark of {name} that is no schema's")
+if '"const": 0.95\n' not in subprocess.check_output([sys.argv[3], "help", "schema.json"], text=True):
+    missed.append("a share with the digits that documents have")
 
 def places(value, path=()):
     yield path, value
@@ -97,7 +131,7 @@ for what in missed:
     print("not found:", what)
 print(faults, "faults")
 PYTHON
-run /usr/bin/python3 -B "$scratch/faults.py" "$scratch/made" "$repository/tests/system"
+run /usr/bin/python3 -B "$scratch/faults.py" "$scratch/made" "$repository/tests/system" "$CCTEST"
 check_status 0
 check_silent '^not found|:' "$out"
 faults=$(sed -n 's/ faults$//p' "$out")
