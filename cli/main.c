@@ -70,6 +70,7 @@ static enum status start(int argc, char **argv, struct request *request, struct 
                            "which collective? Write `cctest alltoall` to run one, `cctest list` to "
                            "see them, `cctest help` for more"));
     status = command_line_resolve(&line, request);
+    request->line = &line;
     if (status != STATUS_OK) {
         refuse(&line, request, status);
     } else {

@@ -180,7 +180,6 @@ static enum status accept_ranks(const struct agents_command *command)
         .origin = {.request = request, .date = time(NULL), .began = clock_seconds()},
         .table = aside ? stderr : stdout,
         .on_terminal = terminal_line_possible()};
-    command_line_put(command->line, request, printer.origin.command_line);
     struct accept_arguments arguments = {.job = &request->job,
                                          .asked = &request->accept,
                                          .options = options,

@@ -433,24 +433,14 @@ static json_t *drain_json(const struct acceptance *acceptance)
     return lines;
 }
 
-/* "2026-11-29T05:38:04Z" */
-static json_t *date_json(time_t date)
-{
-    char text[40] = "";
-    struct tm fields;
-    if (gmtime_r(&date, &fields))
-        strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &fields);
-    return json_string(text);
-}
-
 json_t *accept_json(const struct acceptance *acceptance, const struct accept_origin *origin,
                     const enum status *status)
 {
     json_t *document = json_document();
     if (!document)
         return NULL;
-    json_object_set_new(document, "command_line", json_string(origin->command_line));
-    json_object_set_new(document, "began", date_json(origin->date));
+    json_object_set_new(document, "command_line", command_line_json(origin->request));
+    json_object_set_new(document, "began", json_date(origin->date));
     json_object_set_new(document, "seconds", json_real(clock_seconds() - origin->began));
     json_object_set_new(document, "command", json_string("accept"));
     json_object_set_new(document, "status", json_string(status ? status_word(*status) : "running"));

@@ -31,7 +31,6 @@ enum status accept_files_write(const struct acceptance *acceptance);
 /* The command line of a run, its date and its duration. */
 struct accept_origin {
     const struct request *request;
-    char command_line[COMMAND_LINE_MOST]; /* as rank 0 got it */
     time_t date;
     double began; /* clock_seconds() then */
 };

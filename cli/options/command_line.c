@@ -477,10 +477,13 @@ static void word_add(struct text *text, const char *word)
     text_add(text, "'");
 }
 
-void command_line_put(const struct command_line *line, const struct request *request,
-                      char to[COMMAND_LINE_MOST])
+json_t *command_line_json(const struct request *request)
 {
-    struct text text = text_in(to, COMMAND_LINE_MOST);
+    const struct command_line *line = request->line;
+    char words[COMMAND_LINE_MOST];
+    struct text text = text_in(words, sizeof words);
+    if (!line)
+        return json_null();
     text_add(&text, "cctest");
     for (int i = line->is_named; i < line->word_count; i++)
         word_add(&text, line->words[i]);
@@ -493,6 +496,7 @@ void command_line_put(const struct command_line *line, const struct request *req
         if (row->argument)
             word_add(&text, argument->text);
     }
+    return json_string(words);
 }
 
 void options_pass(const struct command_line *line, const struct request *request, unsigned groups,

@@ -31,8 +31,11 @@ struct plan_options {
     double calc; /* nanoseconds a byte */
 };
 
+struct command_line;
+
 struct request {
-    struct job job; /* of a run; the other commands share a part of it */
+    const struct command_line *line; /* that asks for it; NULL: a job of an agent has none */
+    struct job job;                  /* of a run; the other commands share a part of it */
     struct output_files files;
     struct predict_options predict;
     struct plan_options plan;
@@ -316,12 +319,10 @@ enum status outputs_probe(const struct request *request, unsigned command);
 void options_pass(const struct command_line *line, const struct request *request, unsigned groups,
                   const struct option_kind *except, char text[PASSED_TEXT_MOST]);
 
+/* The command line for a shell, with what the environment gave, of at most COMMAND_LINE_MOST bytes;
+ * null: the request has none. A new reference. */
 #define COMMAND_LINE_MOST 4096
-
-/* Writes the command line for a shell, with what the environment gave. What does not fit is cut
- * off. */
-void command_line_put(const struct command_line *line, const struct request *request,
-                      char text[COMMAND_LINE_MOST]);
+json_t *command_line_json(const struct request *request);
 
 /* ---- From the texts of a command line to a job. ---- */
 

@@ -112,14 +112,23 @@ static void facts_put(struct page *page, const json_t *document)
     FILE *out = page->body;
     size_t ranks = json_array_size(json_object_get(document, "ranks")),
            hosts = hosts_count(document);
-    char text[100];
+    char took[TIME_TEXT_MOST];
     section_begin(page, "What was run");
     fputs("<dl>\n", out);
     fact_put(out, "Status", word_of(document, "status"));
-    snprintf(text, sizeof text, "%zu on %zu host%s", ranks, hosts, plural(hosts));
-    fact_put(out, "Ranks", text);
-    fact_put(out, "Started by", word_of(document, "bootstrap"));
-    fact_put(out, "cctest", word_of(document, "version"));
+    fputs("<dt>Ranks</dt>", out);
+    if (hosts == 1)
+        element_put(out, "dd", "%zu on %s", ranks,
+                    word_of(json_array_get(json_object_get(document, "ranks"), 0), "host"));
+    else
+        element_put(out, "dd", "%zu on %zu hosts", ranks, hosts);
+    fact_put(out, "Began", word_of(document, "began"));
+    if (json_is_number(json_object_get(document, "seconds")))
+        fact_put(out, "Took", time_text(number_of(document, "seconds"), took));
+    fact_put(out, "Command", word_of(document, "command_line"));
+    fputs("<dt>Made by</dt>", out);
+    element_put(out, "dd", "cctest %s, ranks by %s", word_of(document, "version"),
+                word_of(document, "bootstrap"));
     fact_put(out, "Vendor\u2019s library", word_of(json_object_get(document, "vendor"), "name"));
     fputs("</dl>\n", out);
     ranks_put(out, document);

@@ -109,9 +109,10 @@ struct json_report {
      * document. */
     struct output_queue *queue;
     json_t *document;
-    bool ended; /* the document is whole but for the status */
-    int draft;  /* of a stream, the document so far, for the process that concludes; -1: none */
-    double due; /* clock_seconds() when it may be written again */
+    bool ended;   /* the document is whole but for the status */
+    int draft;    /* of a stream, the document so far, for the process that concludes; -1: none */
+    double due;   /* clock_seconds() when it may be written again, */
+    double began; /* and when it was opened */
 };
 
 static struct json_report *json_report_of(struct report *report)
@@ -563,6 +564,7 @@ enum status json_conclude(struct report *report, enum status status, const struc
     json->ended = true;
     if (error)
         error_add(json->document, error);
+    json_object_set_new(json->document, "seconds", json_real(clock_seconds() - json->began));
     json_object_set_new(json->document, "status", json_string(status_word(status)));
     if (output_is_stream(json->path))
         json_send(json);
@@ -582,12 +584,16 @@ enum status json_open_stream(struct report *report)
     return status;
 }
 
-/* All keys of a run, before it has begun. */
-static json_t *document_begin(void)
+/* All keys of a run, before it has begun. `request`: NULL: its command line was refused. */
+static json_t *document_begin(const struct request *request)
 {
     json_t *document = json_document();
     if (!document)
         memory_end();
+    json_object_set_new(document, "command_line",
+                        request ? command_line_json(request) : json_null());
+    json_object_set_new(document, "began", json_date(time(NULL)));
+    json_object_set_new(document, "seconds", json_null());
     json_object_set_new(document, "status", json_string("running"));
     json_object_set_new(document, "options", json_object());
     json_object_set_new(document, "vendor", json_null());
@@ -630,7 +636,7 @@ void json_refuse(const char *path, enum status status)
     struct job_error error = job_error_make(NO_RANK, "", "start", log_current()->failure.text);
     struct log log; /* one complaint is enough */
     struct log *speaker = log_current();
-    json_t *document = document_begin();
+    json_t *document = document_begin(NULL);
     log_init(&log, speaker->rank, speaker->verbosity);
     log_attach(&log);
     error_add(document, &error);
@@ -655,7 +661,8 @@ struct report *json_open(const char *path, const struct request *request,
         output_queue_open_file(queue, path);
     json->draft = output_is_stream(path) ? memfd_create("cctest-json", MFD_CLOEXEC) : -1;
     json->outcome = outcome;
-    json->document = document_begin();
+    json->began = clock_seconds();
+    json->document = document_begin(request);
     return &json->report;
 }
 

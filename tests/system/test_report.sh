@@ -67,7 +67,8 @@ cctest allreduce -a ring,linear,tree --np 3 -b 8 -e 2K -n 30 --json before
 cctest allreduce -a ring,linear,hier:inter=nhr --shape 3x1 --np 3 -b 8 -e 2K -n 10 --json after
 cctest all --np 2 -b 1K -e 1K -n 5 --json all
 report run.html before
-check_page run.html '"allreduce float sum" in words' '[row[0] for row in tables["The winner of each size"][1:]] == ["8", "32", "128", "512", "2K"]' \
+check_page run.html '"cctest allreduce --algorithm ring,linear,tree --min-bytes 8 --max-bytes 2K" in words and "Took" in words' \
+    "'$(date -u +%Y-%m-%dT)' in words and '3 on $(hostname)' in words" '"allreduce float sum" in words' '[row[0] for row in tables["The winner of each size"][1:]] == ["8", "32", "128", "512", "2K"]' \
     'len(tables["All lines"]) == 1 + 3 * 5' 'len(tables["Ranks"]) == 1 + 3' 'page.count("class=\"series s2\"") == 3' \
     'all(row[7] in ("beyond noise", "within noise") for row in tables["The winner of each size"][1:])'
 report all.html all

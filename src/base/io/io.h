@@ -182,6 +182,9 @@ bool output_is_standard(const char *path);
 /* The fields every document begins with. NULL: out of memory. */
 json_t *json_document(void);
 
+/* "2026-11-29T05:38:04Z"; a new reference. */
+json_t *json_date(time_t date);
+
 /* The strings of a NULL-ended list of at most `most`. */
 json_t *json_strings(const char *const *strings, int most);
 

@@ -227,6 +227,15 @@ enum status json_put(const json_t *document, const char *path)
     return status;
 }
 
+json_t *json_date(time_t date)
+{
+    char text[40] = "";
+    struct tm fields;
+    if (gmtime_r(&date, &fields))
+        strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &fields);
+    return json_string(text);
+}
+
 json_t *json_document(void)
 {
     return json_pack("{s:i, s:s}", "schema", 1, "version", CCTEST_VERSION);
