@@ -99,7 +99,8 @@ def goal_run(ranks):
 
 
 def goal_orders(ranks, plan):
-    """Waits and fences of the schedule are paths in the file."""
+    """Waits and fences of the schedule are paths in the file, and a message begins after the one before it on its lane has begun. It
+    waits for no other task to end."""
     for schedule in plan["schedules"]:
         tasks, needs = ranks[schedule["rank"]]
         operations = schedule["operations"]
@@ -111,8 +112,18 @@ def goal_orders(ranks, plan):
                 if place[need] > place[label]:
                     wrong(f"rank {schedule['rank']}: {label} needs {need}, which comes later")
                 before[label] |= before[need] if only_begun else before[need] | 1 << place[need]
+        lanes = {}
         for o in operations:
-            wanted = [w["operation"] for w in o["waits"]]
+            label, wanted = "l%d" % o["index"], [w["operation"] for w in o["waits"]]
+            allowed = {end[index] for index in wanted} | {"f%d" % o["epoch"]}
+            for need, only_begun in needs[label]:
+                if not only_begun and need not in allowed:
+                    wrong(f"rank {schedule['rank']}: {label} waits for {need} without need")
+            if o["kind"] in ("send", "recv", "recv_reduce"):
+                lane = o["kind"] == "send", o["peer"], o["lane"]
+                if lane in lanes and (lanes[lane], True) not in needs[label]:
+                    wrong(f"rank {schedule['rank']}: {label} may begin before {lanes[lane]} of its lane")
+                lanes[lane] = label
             epoch = schedule["epochs"][o["epoch"]]
             wanted += [other["index"] for other in operations if epoch >= 0 and other["epoch"] == epoch]
             for index in wanted:

@@ -161,6 +161,13 @@ for pair in document["pairs"]:
 json.dump(document, open("turned8", "w"))'
 report turned8.html turned8
 check_page turned8.html '["n3", "bad", "0.0111"] in [row[:3] for rows in tables.values() for row in rows]'
+# Colours are faint where no pair is slow.
+python3 -c 'import json
+document = json.load(open("made8"))
+document["pairs"] = [dict(p, value=p["value"] + 0.036) if p["from"] == 3 else p for p in document["pairs"] if p["metric"] == "alone" and p["value"]]
+json.dump(document, open("even8", "w"))'
+report even8.html even8
+check_page even8.html 'page.count("class=\"cell h0\"") == 28' 'page.count("class=\"cell h6\"") == 0'
 # More is worse where packets are lost: here host 3 sends, and loses them.
 python3 -c 'import json
 document = json.load(open("made8"))
