@@ -13,6 +13,8 @@
 #include "base/stats/stats.h"
 
 #define CELLS_MOST   128 /* in a row; of more hosts several share a cell */
+#define CELL_WIDTH   48  /* with a number, */
+#define WIDTH_MOST   570 /* and that of a map: two stand side by side on a page of 1,200 */
 #define NUMBERS_MOST 12  /* in a row, for cells that show their numbers */
 #define LABELS_MOST  32  /* all rows have one up to here */
 #define RANGE_LEAST  2.0 /* from the faintest colour to the strongest: noise looks faint */
@@ -30,6 +32,7 @@ struct map {
     int side;   /* cells in a row */
     int shared; /* hosts in a cell */
     double width, height, left;
+    bool named;         /* columns are as wide as the names of their hosts */
     double best, worst; /* the values of the faintest and the strongest colour */
     double start;       /* that logarithms of values have: losses may be 0 */
     double *values;     /* [side * side], NAN: not measured */
@@ -208,7 +211,7 @@ static void row_label_put(FILE *out, const struct map *map, int row)
 /* Narrow columns have marks only. */
 static void column_label_put(FILE *out, const struct map *map, int column)
 {
-    bool faulty = row_is_faulty(map, column), named = map->side <= NUMBERS_MOST;
+    bool faulty = row_is_faulty(map, column), named = map->named;
     if (!faulty && !named)
         return;
     fprintf(out, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\" class=\"%s\">%s",
@@ -328,7 +331,10 @@ static void map_measure(struct map *map)
     letters = map->shared > 1 ? 2 * letters + 4 : letters;
     map->left = LETTER * (double)(letters < 40 ? letters : 40) + 26;
     map->height = map->side <= NUMBERS_MOST ? 24 : map->side <= LABELS_MOST ? 16 : 8;
-    map->width = map->side <= NUMBERS_MOST ? fmax(48, map->left - 10) : map->height;
+    map->width = map->side <= NUMBERS_MOST ? fmax(CELL_WIDTH, map->left - 10) : map->height;
+    map->named = map->side <= NUMBERS_MOST && map->left + map->side * map->width <= WIDTH_MOST;
+    if (map->side <= NUMBERS_MOST && !map->named)
+        map->width = CELL_WIDTH;
 }
 
 void heat_map_put(FILE *out, const struct measured *measured, const struct measured_metric *metric)
