@@ -74,6 +74,8 @@ static const struct difference_case cases[] = {
      "n4: mlx5_1 has firmware 28.36.1010; 7 of 8 hosts have 28.39.1002"},
     {SYS "class/net/eth1/mtu", "1500\n", "bad",
      "n4: eth1 has an MTU of 1500; 7 of 8 hosts have 9000"},
+    {SYS "class/net/eth1/mtu", "9600\n", "bad",
+     "n4: eth1 has an MTU of 9600; 7 of 8 hosts have 9000"},
     {SYS "class/net/eth1/speed", "100000\n", "bad",
      "n4: eth1 runs at 100 Gb/s; 7 of 8 hosts have 400"},
     {SYS "class/net/eth1/operstate", "down\n", "bad", "n4: eth1 is down; 7 of 8 hosts have up"},
