@@ -193,6 +193,21 @@ static void channels_with_wires(void **state)
     assert_int_equal(device_group_wire_bytes(config), 0);
 }
 
+/* Slots are as small as their number asks: 2,048 lanes of 64 slots have 128 MiB of data, and lines
+ * with flags beside them. */
+static void many_slots_are_small(void **state)
+{
+    struct hosts hosts;
+    (void)state;
+    hosts_make(&hosts, 64);
+    struct device_group_config *config = &hosts.group.config;
+    strcpy(hosts.devices[0].domain, "blue.1");
+    config->lanes = 8;
+    config->slots = 64;
+    size_t bytes = device_group_wire_bytes(config), payload = (size_t)128 << 20;
+    assert_in_range(bytes, payload, 4 * payload);
+}
+
 static void processes_that_share_a_gpu(void **state)
 {
     struct hosts hosts;
@@ -218,6 +233,8 @@ static void a_rank_that_cannot(void **state)
     hosts_make(&hosts, 1);
     hosts.offers[1].lanes = 4;
     settles(&hosts, "rank 1 uses 4 lanes, and rank 0 3");
+    hosts.offers[1].lanes = 2;
+    settles(&hosts, "rank 1 uses 2 lanes, and rank 0 3");
 }
 
 /* The bytes that travel: what is too much is refused, and no offer is read past its end. */
@@ -352,6 +369,7 @@ int main(void)
         cmocka_unit_test(ranks_beyond_the_queues),
         cmocka_unit_test(channels_that_fit),
         cmocka_unit_test(channels_with_wires),
+        cmocka_unit_test(many_slots_are_small),
         cmocka_unit_test(processes_that_share_a_gpu),
         cmocka_unit_test(a_rank_that_cannot),
         cmocka_unit_test(offers_travel),
