@@ -32,7 +32,7 @@ static enum status refuse(const struct command_line *line, struct request *unuse
     bool named = json->source == SOURCE_FLAG || (json->source != SOURCE_NONE && has_results);
     if (named && !command_line_reads(line, json->text) &&
         json->option->kind->parse(json, unused) == STATUS_OK)
-        json_refuse(json->text, status);
+        json_refuse(json->text, NULL, status);
     return status;
 }
 

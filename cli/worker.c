@@ -119,7 +119,7 @@ enum status agents_command_run(const struct command_line *line, struct request *
         say_verbose(1, "%s", bootstrap.why);
         status = run(&command);
     } else if (request->files.json) {
-        json_refuse(request->files.json, status);
+        json_refuse(request->files.json, request, status);
     }
     bootstrap_close(&bootstrap);
     free(compared);

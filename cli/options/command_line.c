@@ -11,6 +11,7 @@
 #include <ctype.h>
 #include <getopt.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static int option_index(const struct option_row *option)
@@ -477,26 +478,45 @@ static void word_add(struct text *text, const char *word)
     text_add(text, "'");
 }
 
+/* Bytes that are enough for the command line: a quote takes four. */
+static size_t command_line_room(const struct command_line *line)
+{
+    size_t room = sizeof "cctest";
+    for (int i = 0; i < line->word_count; i++)
+        room += 4 * strlen(line->words[i]) + sizeof " ''";
+    for (const struct option_row *row = option_table; row->name; row++) {
+        const char *text = line->arguments[row - option_table].text;
+        room +=
+            2 * (strlen(row->name) + sizeof " --") + (text ? 4 * strlen(text) : 0) + sizeof " ''";
+    }
+    return room;
+}
+
 json_t *command_line_json(const struct request *request)
 {
-    const struct command_line *line = request->line;
-    char words[COMMAND_LINE_MOST];
-    struct text text = text_in(words, sizeof words);
+    const struct command_line *line = request ? request->line : NULL;
     if (!line)
         return json_null();
+    size_t room = command_line_room(line);
+    char *words = new_array(room, 1);
+    struct text text = text_in(words, room);
     text_add(&text, "cctest");
-    for (int i = line->is_named; i < line->word_count; i++)
+    for (int i = 0; i < line->word_count; i++) /* the program's name may be a collective's */
         word_add(&text, line->words[i]);
     for (const struct option_row *row = option_table; row->name; row++) {
         const struct argument *argument = &line->arguments[row - option_table];
         if (!(row->commands & line->command->bit) || argument->source <= SOURCE_DEFAULT ||
             is_off(row, request))
             continue;
-        text_add(&text, " --%s", row->name);
+        bool is_counted = !row->argument && row->kind == &kind_whole; /* -vv */
+        for (int i = is_counted ? atoi(argument->text) : 1; i > 0; i--)
+            text_add(&text, " --%s", row->name);
         if (row->argument)
             word_add(&text, argument->text);
     }
-    return json_string(words);
+    json_t *json = json_string(words);
+    free(words);
+    return json ? json : json_null();
 }
 
 void options_pass(const struct command_line *line, const struct request *request, unsigned groups,

@@ -694,7 +694,7 @@ json_t *json_options(const struct request *request, unsigned command)
 /* A number below the least is null: the option was not given, or another one takes its place. */
 static json_t *number_schema(const struct option_row *row)
 {
-    bool nullable = !row->standard || (row->least > 0 && !row->word);
+    bool nullable = row->argument && (!row->standard || (row->least > 0 && !row->word));
     json_t *number = json_pack("{s:I, s:I}", "minimum", (json_int_t)row->least, "maximum",
                                (json_int_t)row->most);
     json_object_set_new(number, "type",

@@ -101,8 +101,7 @@ struct option_kind {
     json_t *(*show)(const struct option_row *option, const struct request *request);
     /* The value that ranks compare, where it differs from `show`; NULL: it does not. */
     json_t *(*compare)(const struct option_row *option, const struct request *request);
-    /* The definition of what `show` returns, in cli/schema.json; NULL: the row's numbers or words.
-     */
+    /* The type in JSON, a definition of cli/schema.json; NULL: the row's numbers or words. */
     const char *type;
 };
 
@@ -202,8 +201,9 @@ void options_compared(const struct request *request, unsigned command,
 /* The options of a command as resolved, by long name; a new reference. */
 json_t *json_options(const struct request *request, unsigned command);
 
-/* The definition of what json_options() returns, for cli/schema.json; a new reference. */
 #define SCHEMA_DEFINITION "#/$defs/" /* what a reference to a definition begins with */
+
+/* The definition of what json_options() returns, for cli/schema.json; a new reference. */
 json_t *json_options_schema(unsigned command);
 
 /* ---- choices.c ---- */
@@ -319,9 +319,8 @@ enum status outputs_probe(const struct request *request, unsigned command);
 void options_pass(const struct command_line *line, const struct request *request, unsigned groups,
                   const struct option_kind *except, char text[PASSED_TEXT_MOST]);
 
-/* The command line for a shell, with what the environment gave, of at most COMMAND_LINE_MOST bytes;
- * null: the request has none. A new reference. */
-#define COMMAND_LINE_MOST 4096
+/* The command line for a shell, with what the environment gave. null: the request is NULL or has
+ * none, or it is no UTF-8. A new reference. */
 json_t *command_line_json(const struct request *request);
 
 /* ---- From the texts of a command line to a job. ---- */

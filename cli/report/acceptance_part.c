@@ -401,20 +401,13 @@ static void verdict_put(struct page *page, const json_t *document, const struct 
 {
     FILE *out = page->body;
     int unknown = health_count(measured, HEALTH_UNKNOWN);
-    double seconds = number_of(document, "seconds");
-    char took[TIME_TEXT_MOST] = "";
     section_begin(page, "Verdict");
     banner_put(out, word_of(document, "status"), measured);
     fputs("<dl>\n", out);
     for (enum health health = HEALTH_GOOD; health <= HEALTH_BAD; health++)
         if (health != HEALTH_UNKNOWN || unknown > 0)
             health_put(out, measured, health);
-    fact_put(out, "Began", word_of(document, "began"));
-    fact_put(out, "Took", seconds >= 0 ? time_text(seconds, took) : "");
-    fact_put(out, "Command", word_of(document, "command_line"));
-    fputs("<dt>Made by</dt>", out);
-    element_put(out, "dd", "cctest %s, agents by %s", word_of(document, "version"),
-                word_of(document, "bootstrap"));
+    origin_put(out, document, "agents");
     fputs("</dl>\n", out);
     drain_put(out, document);
     section_end(page);

@@ -13,9 +13,9 @@
 #include "base/stats/stats.h"
 
 #define CELLS_MOST   128 /* in a row; of more hosts several share a cell */
-#define CELL_WIDTH   48  /* with a number, */
-#define WIDTH_MOST   570 /* and that of a map: two stand side by side on a page of 1,200 */
-#define NUMBERS_MOST 12  /* in a row, for cells that show their numbers */
+#define NUMBERS_MOST 12  /* in a row, for cells that show their numbers, */
+#define CELL_WIDTH   48  /* and so wide are these; wider ones, for the names of columns, */
+#define NAMED_MOST   570 /* if the map is not wider: two stand beside each other on a page */
 #define LABELS_MOST  32  /* all rows have one up to here */
 #define RANGE_LEAST  2.0 /* from the faintest colour to the strongest: noise looks faint */
 #define TOP          26.0
@@ -332,7 +332,8 @@ static void map_measure(struct map *map)
     map->left = LETTER * (double)(letters < 40 ? letters : 40) + 26;
     map->height = map->side <= NUMBERS_MOST ? 24 : map->side <= LABELS_MOST ? 16 : 8;
     map->width = map->side <= NUMBERS_MOST ? fmax(CELL_WIDTH, map->left - 10) : map->height;
-    map->named = map->side <= NUMBERS_MOST && map->left + map->side * map->width <= WIDTH_MOST;
+    map->named = map->side <= NUMBERS_MOST &&
+                 (map->width <= CELL_WIDTH || map->left + map->side * map->width <= NAMED_MOST);
     if (map->side <= NUMBERS_MOST && !map->named)
         map->width = CELL_WIDTH;
 }
@@ -351,6 +352,8 @@ void heat_map_put(FILE *out, const struct measured *measured, const struct measu
     text_put(out, "%s: from the host of a row to the host of a column.", metric_title(metric));
     text_put(out, " A cell without a colour was not measured%s.",
              map.side <= NUMBERS_MOST ? "" : "; a cell tells its numbers when it is pointed at");
+    if (!map.named)
+        text_put(out, " Columns have the order of the rows.");
     if (map.shared > 1)
         text_put(out, " There are %d hosts: a cell has the worst pair of %d hosts with %d.", hosts,
                  map.shared, map.shared);

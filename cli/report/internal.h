@@ -42,6 +42,10 @@ void element_put(FILE *out, const char *element, const char *format, ...)
 /* A row of a list of facts (dl); nothing where the value is empty. */
 void fact_put(FILE *out, const char *name, const char *value);
 
+/* The facts of how a document was made: its date, duration, command line and program, and how its
+ * `members` met, "ranks" or "agents". What the document lacks is left out. */
+void origin_put(FILE *out, const json_t *document, const char *members);
+
 /* A table in a box that scrolls by itself. `columns`: their titles, ended by NULL; a title that
  * begins with '#' is that of a column of numbers. */
 void table_begin(FILE *out, const char *caption, const char *const *columns);

@@ -87,6 +87,20 @@ void fact_put(FILE *out, const char *name, const char *value)
     }
 }
 
+void origin_put(FILE *out, const json_t *document, const char *members)
+{
+    const char *bootstrap = word_of(document, "bootstrap");
+    bool met = *bootstrap && strcmp(bootstrap, "none") != 0;
+    double seconds = number_of(document, "seconds");
+    char took[TIME_TEXT_MOST];
+    fact_put(out, "Began", word_of(document, "began"));
+    fact_put(out, "Took", seconds >= 0 ? time_text(seconds, took) : "");
+    fact_put(out, "Command", word_of(document, "command_line"));
+    fputs("<dt>Made by</dt>", out);
+    element_put(out, "dd", "cctest %s%s%s%s%s", word_of(document, "version"), met ? ", " : "",
+                met ? members : "", met ? " by " : "", met ? bootstrap : "");
+}
+
 void scroll_begin(FILE *out, const char *label)
 {
     fputs("<div class=\"scroll\" role=\"region\" tabindex=\"0\" aria-label=\"", out);

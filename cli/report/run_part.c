@@ -112,7 +112,6 @@ static void facts_put(struct page *page, const json_t *document)
     FILE *out = page->body;
     size_t ranks = json_array_size(json_object_get(document, "ranks")),
            hosts = hosts_count(document);
-    char took[TIME_TEXT_MOST];
     section_begin(page, "What was run");
     fputs("<dl>\n", out);
     fact_put(out, "Status", word_of(document, "status"));
@@ -122,13 +121,7 @@ static void facts_put(struct page *page, const json_t *document)
                     word_of(json_array_get(json_object_get(document, "ranks"), 0), "host"));
     else
         element_put(out, "dd", "%zu on %zu hosts", ranks, hosts);
-    fact_put(out, "Began", word_of(document, "began"));
-    if (json_is_number(json_object_get(document, "seconds")))
-        fact_put(out, "Took", time_text(number_of(document, "seconds"), took));
-    fact_put(out, "Command", word_of(document, "command_line"));
-    fputs("<dt>Made by</dt>", out);
-    element_put(out, "dd", "cctest %s, ranks by %s", word_of(document, "version"),
-                word_of(document, "bootstrap"));
+    origin_put(out, document, "ranks");
     fact_put(out, "Vendor\u2019s library", word_of(json_object_get(document, "vendor"), "name"));
     fputs("</dl>\n", out);
     ranks_put(out, document);

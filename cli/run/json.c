@@ -590,8 +590,7 @@ static json_t *document_begin(const struct request *request)
     json_t *document = json_document();
     if (!document)
         memory_end();
-    json_object_set_new(document, "command_line",
-                        request ? command_line_json(request) : json_null());
+    json_object_set_new(document, "command_line", command_line_json(request));
     json_object_set_new(document, "began", json_date(time(NULL)));
     json_object_set_new(document, "seconds", json_null());
     json_object_set_new(document, "status", json_string("running"));
@@ -627,7 +626,7 @@ static bool refusal_opens(const char **path, int *fd, char place[32])
     return true;
 }
 
-void json_refuse(const char *path, enum status status)
+void json_refuse(const char *path, const struct request *request, enum status status)
 {
     char place[32];
     int fd;
@@ -636,7 +635,7 @@ void json_refuse(const char *path, enum status status)
     struct job_error error = job_error_make(NO_RANK, "", "start", log_current()->failure.text);
     struct log log; /* one complaint is enough */
     struct log *speaker = log_current();
-    json_t *document = document_begin(NULL);
+    json_t *document = document_begin(request);
     log_init(&log, speaker->rank, speaker->verbosity);
     log_attach(&log);
     error_add(document, &error);

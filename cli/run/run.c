@@ -110,7 +110,7 @@ static enum status ranks_refuse(struct request *request, struct bootstrap *boots
     struct session_arguments arguments = {.job = job, .options = compared, .refusal = &failure};
     log_print_failure(log_current()); /* at once */
     if (request->files.json)
-        json_refuse(request->files.json, status);
+        json_refuse(request->files.json, request, status);
     /* The recorded failure is an error; all ranks end with the job's status. */
     failure.status = status;
     if (awaited)
@@ -132,7 +132,7 @@ enum status run_command(const struct command_line *line, struct request *request
         bootstrap_close(&bootstrap);
         free(compared);
         if (request->files.json)
-            json_refuse(request->files.json, status);
+            json_refuse(request->files.json, request, status);
         return status;
     }
     bool reports = bootstrap.kind == BOOTSTRAP_LOCAL || bootstrap.launch.rank == 0;

@@ -29,7 +29,7 @@ enum status json_open_stream(struct report *report);
 enum status json_announce(struct report *report);
 
 /* No job was started: writes a document with the recorded failure. Best effort. */
-void json_refuse(const char *path, enum status status);
+void json_refuse(const char *path, const struct request *request, enum status status);
 
 /* May the document be written again? Not to a stream. */
 bool json_is_replaceable(struct report *report);

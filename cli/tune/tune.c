@@ -212,7 +212,7 @@ static enum status tune_ranks(const struct agents_command *command)
     enum status status = forecasts ? forecast_open(&forecast, job) : STATUS_OK;
     if (status != STATUS_OK) {
         if (request->files.json)
-            json_refuse(request->files.json, status);
+            json_refuse(request->files.json, request, status);
         return status;
     }
     options_pass(command->line, request, 1u << GROUP_LINKS | 1u << GROUP_WHAT | 1u << GROUP_RANKS,

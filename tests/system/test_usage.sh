@@ -422,8 +422,9 @@ done
 # A link with the name of a program of nccl-tests or OSU names the collective.
 for program in osu_bcast:broadcast all_reduce_perf:allreduce; do
     ln -s "$CCTEST" "$scratch/${program%:*}"
-    run "$scratch/${program%:*}" --minbytes 8 --maxbytes 8 --iters 1 --np 2
+    run "$scratch/${program%:*}" --minbytes 8 --maxbytes 8 --iters 1 --np 2 --json "$scratch/named"
     check_status 0 "$program"
+    check_json "$scratch/named" "d['command_line'].startswith('cctest ${program%:*} --min-bytes 8 ')"
     check_says "^# cctest .*: ${program#*:} " "$out"
     run "$scratch/${program%:*}" version
     check_status 2 "${program%:*} version"
