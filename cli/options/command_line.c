@@ -464,45 +464,31 @@ static bool is_off(const struct option_row *row, const struct request *request)
 }
 
 /* A word as a shell takes it. */
-static void word_add(struct text *text, const char *word)
+static void quoted_put(FILE *out, const char *word)
 {
     if (word[0] &&
         word[strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
                           "-_.,:=/+@%")] == '\0') {
-        text_add(text, " %s", word);
+        fprintf(out, " %s", word);
         return;
     }
-    text_add(text, " '");
+    fputs(" '", out);
     for (; *word; word++)
-        text_add(text, *word == '\'' ? "'\\''" : "%c", *word);
-    text_add(text, "'");
-}
-
-/* Bytes that are enough for the command line: a quote takes four. */
-static size_t command_line_room(const struct command_line *line)
-{
-    size_t room = sizeof "cctest";
-    for (int i = 0; i < line->word_count; i++)
-        room += 4 * strlen(line->words[i]) + sizeof " ''";
-    for (const struct option_row *row = option_table; row->name; row++) {
-        const char *text = line->arguments[row - option_table].text;
-        room +=
-            2 * (strlen(row->name) + sizeof " --") + (text ? 4 * strlen(text) : 0) + sizeof " ''";
-    }
-    return room;
+        fprintf(out, *word == '\'' ? "'\\''" : "%c", *word);
+    fputs("'", out);
 }
 
 json_t *command_line_json(const struct request *request)
 {
     const struct command_line *line = request ? request->line : NULL;
-    if (!line)
+    char *words = NULL;
+    size_t size;
+    FILE *out = line ? open_memstream(&words, &size) : NULL;
+    if (!out)
         return json_null();
-    size_t room = command_line_room(line);
-    char *words = new_array(room, 1);
-    struct text text = text_in(words, room);
-    text_add(&text, "cctest");
+    fputs("cctest", out);
     for (int i = 0; i < line->word_count; i++) /* the program's name may be a collective's */
-        word_add(&text, line->words[i]);
+        quoted_put(out, line->words[i]);
     for (const struct option_row *row = option_table; row->name; row++) {
         const struct argument *argument = &line->arguments[row - option_table];
         if (!(row->commands & line->command->bit) || argument->source <= SOURCE_DEFAULT ||
@@ -510,11 +496,12 @@ json_t *command_line_json(const struct request *request)
             continue;
         bool is_counted = !row->argument && row->kind == &kind_whole; /* -vv */
         for (int i = is_counted ? atoi(argument->text) : 1; i > 0; i--)
-            text_add(&text, " --%s", row->name);
+            fprintf(out, " --%s", row->name);
         if (row->argument)
-            word_add(&text, argument->text);
+            quoted_put(out, argument->text);
     }
-    json_t *json = json_string(words);
+    fclose(out);
+    json_t *json = words ? json_string(words) : NULL;
     free(words);
     return json ? json : json_null();
 }

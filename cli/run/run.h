@@ -28,7 +28,8 @@ void json_close(struct report *report);
 enum status json_open_stream(struct report *report);
 enum status json_announce(struct report *report);
 
-/* No job was started: writes a document with the recorded failure. Best effort. */
+/* No job was started: writes a document with the recorded failure. Best effort. `request`: NULL
+ * where its command line was refused. */
 void json_refuse(const char *path, const struct request *request, enum status status);
 
 /* May the document be written again? Not to a stream. */
