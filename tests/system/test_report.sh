@@ -162,40 +162,29 @@ for pair in document["pairs"]:
 json.dump(document, open("turned8", "w"))'
 report turned8.html turned8
 check_page turned8.html '["n3", "bad", "0.0111"] in [row[:3] for rows in tables.values() for row in rows]'
+# variant NAME STATEMENTS: the page of made8, changed by these.
+variant() {
+    python3 -c 'import json, sys
+document = json.load(open("made8"))
+exec(sys.argv[2])
+json.dump(document, open(sys.argv[1], "w"))' "$1" "$2"
+    report "$1.html" "$1"
+}
+
 # The columns of a map have names where these are short.
-python3 -c 'import json
-document = json.load(open("made8"))
-document["hosts"][1]["name"] = "n1"
-json.dump(document, open("short8", "w"))'
-report short8.html short8
+variant short8 'document["hosts"][1]["name"] = "n1"'
 check_page short8.html 'words.count("\u2716 n3") == 4'
-python3 -c 'import json
-document = json.load(open("made8"))
-document["hosts"] += [dict(document["hosts"][4], host=h, name=f"n{h}") for h in range(8, 12)]
-document["hosts"][1]["name"] = "n1"
-json.dump(document, open("twelve", "w"))'
-report twelve.html twelve
+variant twelve 'document["hosts"] += [dict(document["hosts"][4], host=h, name=f"n{h}") for h in range(8, 12)]
+document["hosts"][1]["name"] = "n1"'
 check_page twelve.html 'words.count("\u2716 n3") == 4' '"Columns have the order" not in words'
 # Colours are faint where no pair is slow.
-python3 -c 'import json
-document = json.load(open("made8"))
-document["pairs"] = [dict(p, value=p["value"] + 0.036) if p["from"] == 3 else p for p in document["pairs"] if p["metric"] == "alone" and p["value"]]
-json.dump(document, open("even8", "w"))'
-report even8.html even8
+variant even8 'document["pairs"] = [dict(p, value=p["value"] + 0.036) if p["from"] == 3 else p for p in document["pairs"] if p["metric"] == "alone" and p["value"]]'
 check_page even8.html 'page.count("class=\"cell h0\"") == 28' 'page.count("class=\"cell h6\"") == 0'
 # More is worse where packets are lost: here host 3 sends, and loses them.
-python3 -c 'import json
-document = json.load(open("made8"))
-document["pairs"] = [dict(p, metric="loss", unit="%", value=5 if p["from"] == 3 else 0) for p in document["pairs"] if p["value"]]
-json.dump(document, open("lossy8", "w"))'
-report lossy8.html lossy8
+variant lossy8 'document["pairs"] = [dict(p, metric="loss", unit="%", value=5 if p["from"] == 3 else 0) for p in document["pairs"] if p["value"]]'
 check_page lossy8.html '["n3", "bad", "5.00"] in [row[:3] for rows in tables.values() for row in rows]' 'page.count("class=\"cell h6\"") == 3'
 # A pair is as good as its worse rail.
-python3 -c 'import json
-document = json.load(open("made8"))
-document["pairs"] += [dict(p, rail=1, outcome="ok", value=0.011 if (p["from"], p["to"]) == (5, 6) else 0.047) for p in document["pairs"] if p["metric"] == "alone"]
-json.dump(document, open("railed8", "w"))'
-report railed8.html railed8
+variant railed8 'document["pairs"] += [dict(p, rail=1, outcome="ok", value=0.011 if (p["from"], p["to"]) == (5, 6) else 0.047) for p in document["pairs"] if p["metric"] == "alone"]'
 check_page railed8.html 'page.count("class=\"cell h6\"") == 4'
 # The banner has the colour of the status where no host is bad.
 for said in 'slow suspect' 'wrong-data bad' 'running suspect' 'ok good'; do

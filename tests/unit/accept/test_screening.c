@@ -281,6 +281,18 @@ static void test_slow_rail(void **state)
     simulated_free(&f);
 }
 
+/* The references of a run that follows this one of 8 hosts, all of whose pairs are measured. */
+static struct references references_to(struct simulated *then)
+{
+    struct references references = references_default();
+    for (int a = 0; a < 8; a++)
+        for (int b = a + 1; b < 8; b++)
+            simulated_pair(then, a, b, RAILS_ALL);
+    references.earlier = then->readings;
+    references.earlier_count = then->count;
+    return references;
+}
+
 static void test_earlier(void **state)
 {
     (void)state;
@@ -293,12 +305,7 @@ static void test_earlier(void **state)
         then.bias[h][1] = now.bias[h][1] = 2;
         now.bias[h][0] = bias[h] * (h == 3 ? 0.6 : 1);
     }
-    for (int a = 0; a < 8; a++)
-        for (int b = a + 1; b < 8; b++)
-            simulated_pair(&then, a, b, RAILS_ALL);
-    struct references references = references_default();
-    references.earlier = then.readings;
-    references.earlier_count = then.count;
+    struct references references = references_to(&then);
     struct screened screened = screen_with(&now, &references);
     assert_int_equal(screened.found->count, 1);
     assert_int_equal(screened.found->items[0].host, 3);
@@ -322,12 +329,7 @@ static void test_earlier_noise(void **state)
     simulated_create(&then, 8, 1, 5);
     simulated_create(&now, 8, 1, 6);
     memcpy(now.bias, then.bias, 8 * sizeof *now.bias);
-    for (int a = 0; a < 8; a++)
-        for (int b = a + 1; b < 8; b++)
-            simulated_pair(&then, a, b, RAILS_ALL);
-    struct references references = references_default();
-    references.earlier = then.readings;
-    references.earlier_count = then.count;
+    struct references references = references_to(&then);
     references.earlier_floor = 0;
     memset(references.floor, 0, sizeof references.floor);
     struct screened screened = screen_with(&now, &references);

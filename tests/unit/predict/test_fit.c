@@ -214,7 +214,6 @@ static void links_of_a_host_share_cores_each(void **state)
     for (int l = 0; l < 2; l++)
         for (int i = 0; i < found->links[l].path_count; i++) {
             double sharing = found->links[l].paths[i].sharing;
-            print_message("link %d, path %d: %g\n", l, found->links[l].paths[i].path, sharing);
             if (found->links[l].paths[i].path == PATH_BCOPY)
                 assert_true(fabs(sharing / costs[l] - 1) < 0.2);
             else
