@@ -15,9 +15,7 @@
 #include "base/clock.h"
 #include "base/stats/stats.h"
 
-#define SERIES_NAME     80
-#define FLOOR_BANDWIDTH 0.1
-#define FLOOR_LATENCY   0.3
+#define SERIES_NAME 80
 
 /* A number of each host, in each rotation. */
 struct soak_series {
@@ -186,7 +184,6 @@ static void series_judge(struct soak *soak, const struct soak_series *series, st
 {
     const struct drift_series judged = {
         .less_is_better = series->less_is_better,
-        .floor = series->less_is_better ? FLOOR_LATENCY : FLOOR_BANDWIDTH,
         .judged = (double)soak->hosts * soak->series.count,
         .alarms = ALARMS_DRIFT * soak->acceptance->asked->false_alarms,
         .rotations = soak->rotations,

@@ -339,7 +339,6 @@ struct reason gaps_limit(double *seconds, size_t hosts, double least, double jud
 /* A number of each host, in each rotation. */
 struct drift_series {
     bool less_is_better;
-    double floor;  /* a share: what is worse by less is neither drift nor dip */
     double judged; /* hosts, times the series that a run judges */
     double alarms;
     int rotations, hosts;

@@ -106,6 +106,10 @@ struct reason gaps_limit(double *seconds, size_t hosts, double least, double jud
  */
 #define DIPS_LEAST 2
 
+/* A share: what is worse by less is neither drift nor dip. */
+#define FLOOR_BANDWIDTH 0.1
+#define FLOOR_LATENCY   0.3
+
 struct work {
     const struct drift_series *series;
     double *excess;  /* as the values; NAN: not measured */
@@ -121,7 +125,8 @@ static double *cell_of(double *cells, const struct drift_series *series, int rot
 
 static double floor_excess(const struct drift_series *series)
 {
-    return worse_share(series->less_is_better, series->floor);
+    return worse_share(series->less_is_better,
+                       series->less_is_better ? FLOOR_LATENCY : FLOOR_BANDWIDTH);
 }
 
 /* The excess of a rotation's values over their median. */
