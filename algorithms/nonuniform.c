@@ -187,8 +187,9 @@ static void pat_allreduce(struct builder *b, const struct call *call)
 
 const struct algorithm reduce_scatter_nb = {
     .name = "nb",
+    .aliases = {"nonuniform-bruck"},
     .collectives = SERVES(REDUCE_SCATTER) | SERVES(REDUCE_SCATTERV),
-    .summary = "partial sums travel by the bits of their distance, lowest first",
+    .summary = "partial sums travel by the bits of their distance, lowest first: to r+1, r+2, ...",
     .rounds = "ceil(log2 p)",
     .sent = "(p-1)b",
     .users = "HCCL",
@@ -198,8 +199,9 @@ const struct algorithm reduce_scatter_nb = {
 
 const struct algorithm reduce_scatter_nhr = {
     .name = "nhr",
+    .aliases = {"nonuniform-hierarchical-ring"},
     .collectives = SERVES(REDUCE_SCATTER) | SERVES(REDUCE_SCATTERV),
-    .summary = "nb mirrored: to r-1, r-2, r-4, ...",
+    .summary = "partial sums travel by the bits of their distance, lowest first: to r-1, r-2, ...",
     .rounds = "ceil(log2 p)",
     .sent = "(p-1)b",
     .users = "HCCL",
@@ -209,6 +211,7 @@ const struct algorithm reduce_scatter_nhr = {
 
 const struct algorithm reduce_scatter_pat = {
     .name = "pat",
+    .aliases = {"parallel-aggregated-trees"},
     .collectives = SERVES(REDUCE_SCATTER) | SERVES(REDUCE_SCATTERV),
     .summary = "as nb, with messages of at most C blocks",
     .rounds = "ceil(log2 p) when full",
@@ -221,6 +224,7 @@ const struct algorithm reduce_scatter_pat = {
 
 const struct algorithm allgather_nb = {
     .name = "nb",
+    .aliases = {"nonuniform-bruck"},
     .collectives = SERVES(ALLGATHER) | SERVES(ALLGATHERV),
     .summary = "Bruck without rotation: all blocks so far go to r+1, r+2, r+4, ...",
     .rounds = "ceil(log2 p)",
@@ -231,7 +235,7 @@ const struct algorithm allgather_nb = {
 
 const struct algorithm allgather_nhr = {
     .name = "nhr",
-    .aliases = {"sparbit"},
+    .aliases = {"sparbit", "nonuniform-hierarchical-ring"},
     .collectives = SERVES(ALLGATHER) | SERVES(ALLGATHERV),
     .summary = "far ranks first: one block to the farthest, the most to r+1",
     .rounds = "ceil(log2 p)",
@@ -243,6 +247,7 @@ const struct algorithm allgather_nhr = {
 
 const struct algorithm allgather_pat = {
     .name = "pat",
+    .aliases = {"parallel-aggregated-trees"},
     .collectives = SERVES(ALLGATHER) | SERVES(ALLGATHERV),
     .summary = "nhr mirrored, with messages of at most C blocks",
     .rounds = "ceil(log2 p) when full",
@@ -255,6 +260,7 @@ const struct algorithm allgather_pat = {
 
 const struct algorithm allreduce_nb = {
     .name = "nb",
+    .aliases = {"nonuniform-bruck"},
     .collectives = SERVES(ALLREDUCE),
     .summary = "nb reduce_scatter, then nb allgather",
     .rounds = "2ceil(log2 p)",
@@ -265,8 +271,9 @@ const struct algorithm allreduce_nb = {
 
 const struct algorithm allreduce_nhr = {
     .name = "nhr",
+    .aliases = {"nonuniform-hierarchical-ring"},
     .collectives = SERVES(ALLREDUCE),
-    .summary = "nhr reduce_scatter, then nhr allgather; the blocks of a message are contiguous",
+    .summary = "nhr reduce_scatter, then nhr allgather; of 2^k ranks a message is in one piece",
     .rounds = "2ceil(log2 p)",
     .sent = "2(p-1)b",
     .users = "HCCL",
@@ -275,6 +282,7 @@ const struct algorithm allreduce_nhr = {
 
 const struct algorithm allreduce_pat = {
     .name = "pat",
+    .aliases = {"parallel-aggregated-trees"},
     .collectives = SERVES(ALLREDUCE),
     .summary = "pat reduce_scatter, then pat allgather",
     .rounds = "2ceil(log2 p) when full",
@@ -337,7 +345,7 @@ const struct algorithm broadcast_nb = {
 const struct algorithm broadcast_nhr = {
     .name = "nhr",
     .collectives = SERVES(BROADCAST),
-    .summary = "nhr scatter, then nhr allgather; the blocks of a message are contiguous",
+    .summary = "nhr scatter, then nhr allgather; of 2^k ranks a message is in one piece",
     .rounds = "2ceil(log2 p)",
     .sent = "2(p-1)b",
     .users = "HCCL",
@@ -357,7 +365,7 @@ const struct algorithm reduce_nb = {
 const struct algorithm reduce_nhr = {
     .name = "nhr",
     .collectives = SERVES(REDUCE),
-    .summary = "nhr reduce_scatter, then nhr gather; the blocks of a message are contiguous",
+    .summary = "nhr reduce_scatter, then nhr gather; of 2^k ranks a message is in one piece",
     .rounds = "2ceil(log2 p)",
     .sent = "(p-1)b + floor(p/2) b",
     .users = "HCCL",

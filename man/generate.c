@@ -244,7 +244,7 @@ static bool put_variables(const char *unused)
 {
     (void)unused;
     puts(".Bl -tag -width Ds");
-    for (const struct variable_row *row = variable_rows; row->names[0]; row++) {
+    for (const struct word_row *row = variable_rows; row->names[0]; row++) {
         fputs(".It Ev", stdout);
         for (int i = 0; row->names[i]; i++)
             printf("%s %s", i ? " ," : "", row->names[i]);

@@ -172,15 +172,17 @@ static void print_run(void)
     print_names("Operations", &reduction_table, 12);
     print_names("Transports", &transport_table, 12);
     print_options(FOR_RUN);
-    puts("\nK, M, G, T are powers of 1024, as are KB and KiB. `cctest help OPTION` says more of "
-         "each, and\n"
-         "which variable of the environment sets it.");
+    putchar('\n');
+    text_print(
+        "K, M, G, T are powers of 1024, as are KB and KiB. `cctest help OPTION` says more of "
+        "each, and which variable of the environment sets it.",
+        0, 0);
 }
 
 static void print_collective(const struct collective *collective)
 {
-    printf("cctest %s [options]\n  %s\n\nAlgorithms (without -a, cctest picks one for each size; "
-           "see `cctest list %s`):\n",
+    printf("cctest %s [options]\n  %s\n\nAlgorithms (see `cctest list %s`; without -a, cctest "
+           "picks one by size):\n",
            collective->name, collective->summary, collective->name);
     for (int i = 0; algorithms[i]; i++)
         if (algorithm_serves(algorithms[i], collective->id))
@@ -351,10 +353,9 @@ static void name_operations(struct names *names)
     *names = table_names(&reduction_table);
 }
 
-static void topology_line(void *argument, const char *text)
+static void topology_take(const char *term, const char *help)
 {
-    (void)argument;
-    printf("  %s\n", text);
+    text_print(help, printf("  %s", term), HELP_COLUMN);
 }
 
 static bool explain_topology(const char *word)
@@ -362,7 +363,7 @@ static bool explain_topology(const char *word)
     bool all = strcmp(word, "topology") == 0;
     if (all)
         puts("  Networks that --topology of predict takes, and their keys:");
-    return topology_help(all ? NULL : word, topology_line, NULL);
+    return topology_help(all ? NULL : word, topology_take);
 }
 
 static void name_topologies(struct names *names)
@@ -395,6 +396,27 @@ static void name_statuses(struct names *names)
         names_add(names, status_word(row->status), NULL, 0);
 }
 
+static bool explain_row(const struct word_row *rows, const char *word)
+{
+    char names[512];
+    for (const struct word_row *row = rows; row->names[0]; row++)
+        for (int i = 0; row->names[i]; i++)
+            if (name_equal(word, row->names[i])) {
+                printf("  %s\n", text_join(row->names, SYNONYMS_MOST, names, sizeof names));
+                print_text(row->text);
+                return true;
+            }
+    return false;
+}
+
+static void name_rows(const struct word_row *rows, struct names *names)
+{
+    for (const struct word_row *row = rows; row->names[0]; row++)
+        for (int i = 0; row->names[i]; i++)
+            if (!names_have(names, row->names[i]))
+                names_add(names, row->names[i], NULL, 0);
+}
+
 /* One that words.h has, or that of an option. */
 static bool explain_variable(const char *word)
 {
@@ -402,22 +424,22 @@ static bool explain_variable(const char *word)
     for (const struct option_row *row = option_table; row->name; row++)
         if (strcmp(word, option_variable(row, variable)) == 0)
             return explain_option(row->name);
-    for (const struct variable_row *row = variable_rows; row->names[0]; row++)
-        for (int i = 0; row->names[i]; i++)
-            if (strcmp(word, row->names[i]) == 0) {
-                char names[512];
-                printf("  %s\n", text_join(row->names, VARIABLES_MOST, names, sizeof names));
-                print_text(row->text);
-                return true;
-            }
-    return false;
+    return explain_row(variable_rows, word);
 }
 
 static void name_variables(struct names *names)
 {
-    for (const struct variable_row *row = variable_rows; row->names[0]; row++)
-        for (int i = 0; row->names[i]; i++)
-            names_add(names, row->names[i], NULL, 0);
+    name_rows(variable_rows, names);
+}
+
+static bool explain_term(const char *word)
+{
+    return explain_row(term_rows, word);
+}
+
+static void name_terms(struct names *names)
+{
+    name_rows(term_rows, names);
 }
 
 /* Keys of JSON; options have a kind of their own. */
@@ -494,17 +516,12 @@ static void name_schema(struct names *names)
 }
 
 static const struct subject subjects[] = {
-    {explain_command, name_commands},
-    {explain_collective, name_collectives},
-    {explain_algorithm, name_algorithms},
-    {explain_option, name_options},
-    {explain_transport, name_transports},
-    {explain_datatype, name_datatypes},
-    {explain_operation, name_operations},
-    {explain_topology, name_topologies},
-    {explain_key, name_keys},
-    {explain_schema, name_schema},
-    {explain_status, name_statuses},
+    {explain_command, name_commands},     {explain_collective, name_collectives},
+    {explain_algorithm, name_algorithms}, {explain_option, name_options},
+    {explain_transport, name_transports}, {explain_datatype, name_datatypes},
+    {explain_operation, name_operations}, {explain_term, name_terms},
+    {explain_topology, name_topologies},  {explain_key, name_keys},
+    {explain_schema, name_schema},        {explain_status, name_statuses},
     {explain_variable, name_variables},
 };
 
@@ -552,8 +569,8 @@ static enum status unknown_word(const char *word)
     if (program_way(word))
         return unknown_command(word);
     return fail(STATUS_USAGE,
-                "'%.*s' is no command, collective, algorithm, option, transport, datatype, "
-                "operation, topology, key, status or variable%s%s",
+                "'%.*s' is no command, collective, algorithm, option, variable, key or other word "
+                "of cctest%s%s",
                 ITEM_MOST / 2, word, near, near[0] ? "?" : ": see `cctest help`");
 }
 
@@ -580,14 +597,15 @@ enum status help_command(const struct command_line *line, struct request *reques
  */
 #define OPTION_WORDS_MOST 64 /* of an option; more than any has */
 
-void transports_print(int column)
+void transports_print(void)
 {
-    puts("Transports, each with the options that follow its name (-x NAME:OPTION=VALUE:...):");
+    puts("Transports, each with its options (-x NAME:OPTION=VALUE:...):");
     for (int i = 0; transports[i]; i++) {
-        text_print(transports[i]->summary, printf("  %s", transports[i]->name), column);
+        text_print(transports[i]->summary, printf("  %s", transports[i]->name), HELP_COLUMN);
         const struct transport_option *option = transports[i]->options;
         for (; option && option->name; option++)
-            text_print(option->help, printf("    %s=%s", option->name, option->values), column);
+            text_print(option->help, printf("    %s=%s", option->name, option->values),
+                       HELP_COLUMN);
     }
 }
 

@@ -47,7 +47,7 @@ void topology_print(const json_t *document);
 
 /* ---- Prose in columns, on standard output. ---- */
 
-#define TEXT_WIDTH 98
+#define TEXT_WIDTH 80
 
 /* Prints the words of `text` from column `column` on, wrapped before TEXT_WIDTH, and ends the line.
  * `used` columns of the present line are taken; where they leave no gap, a new one is begun. */
@@ -59,8 +59,8 @@ const char *text_join(const char *const *strings, int most, char *text, size_t s
 
 /* ---- help.c ---- */
 
-/* Prints them on standard output, with texts from column `column` on. */
-void transports_print(int column);
+/* Prints them on standard output. */
+void transports_print(void);
 
 /* [{"name": ..., "summary": ..., "options": [...]}, ...]: a new reference. */
 json_t *transports_json(void);

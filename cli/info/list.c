@@ -139,10 +139,10 @@ static int collective_names(unsigned set, const char *names[])
 
 /* Text. */
 
-#define INDENT        22
+#define INDENT        6
 #define ROUNDS_COLUMN 36
 #define SENT_COLUMN   62
-#define OPTION_COLUMN 38
+#define OPTION_COLUMN 30
 
 /* "radix=N", "first=inter|intra" ..., with the valid values and the default. */
 static void print_option(const struct algorithm_option *option)
@@ -243,7 +243,7 @@ static void print_overview(void)
         text_print(text_join(names, count, text, sizeof text), 0, 4);
         putchar('\n');
     }
-    transports_print(INDENT);
+    transports_print();
     putchar('\n');
     text_print(
         "`cctest list COLLECTIVE` describes its algorithms, `cctest list COLLECTIVE ALGORITHM` one "

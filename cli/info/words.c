@@ -1,5 +1,5 @@
 /*
- * words.c - exit statuses, and the variables of the environment that cctest reads.
+ * words.c - exit statuses, the variables of the environment that cctest reads, and terms.
  */
 #include "cli/info/words.h"
 
@@ -19,7 +19,7 @@ const struct status_row status_rows[] = {
 };
 
 /* clang-format off */
-const struct variable_row variable_rows[] = {
+const struct word_row variable_rows[] = {
     {{"CCTEST_SECRET"},
      "Shared secret of a rendezvous. Each rank proves that it knows it; other connections are dropped and counted. The "
      "secret itself is never sent. `srun` passes the variable on to its tasks.\n\n"
@@ -44,6 +44,7 @@ const struct variable_row variable_rows[] = {
     {{"SLURM_STEP_ID", "SLURM_STEP_NUM_TASKS", "SLURM_PROCID"},
      "A Slurm step. A batch script, a shell of `srun --pty` or `salloc`, and a step of one task are none: there, "
      "ranks are forked."},
+    {{"SLURM_JOB_NUM_NODES"}, "Nodes of a Slurm job: if there are several, and ranks are forked on one, cctest says so."},
     {{"SLURM_STEP_NODELIST", "SLURM_STEP_NUM_NODES", "SLURM_DISTRIBUTION", "SLURM_JOB_ID", "SLURM_CLUSTER_NAME",
       "SLURM_WORKING_CLUSTER"},
      "Where the ranks of a step meet, and what distinguishes it from others. Without PMIx, rank 0 listens on the first "
@@ -65,5 +66,48 @@ const struct variable_row variable_rows[] = {
      "Launchers that are not supported. Unless the size is 1, they are an error that asks for --rendezvous or --np, as "
      "are variables of several ranks that contradict each other. A shell may have RANK, WORLD_SIZE or SLURM_PROCID alone, "
      "which is none."},
+    {{NULL}, NULL},
+};
+
+const struct word_row term_rows[] = {
+    {{"rank", "host", "node"},
+     "A rank is one of the processes (or threads) of a job, numbered from 0; it sends and receives. A host is a machine "
+     "with some of them; a node of --shape, or of a hierarchical algorithm, is a group of consecutive ranks."},
+    {{"size", "count", "block"},
+     "The size of a line is the bytes of the larger buffer of a rank, the count its elements in the collective's own "
+     "measure: those of a block (alltoall, allgather, ...) or of the vector (allreduce, broadcast, ...)."},
+    {{"p50", "p99", "median", "percentile"},
+     "The time of an iteration is that of its slowest rank. p50 is the median of the timed iterations, p99 the time "
+     "that 99% of them do not exceed; it has a column from 100 iterations on (-n 100, or -n auto)."},
+    {{"algbw", "busbw", "bandwidth"},
+     "algbw is the size divided by the p50, in GB/s (10^9 bytes a second). busbw is algbw times the share of the size that each "
+     "rank must at least send: 2(n-1)/n for allreduce, (n-1)/n for allgather, reduce_scatter and alltoall, 1 for "
+     "broadcast, reduce and sendrecv; so it compares with the speed of a link, whatever n is."},
+    {{"best", "place", "ranking"},
+     "Where algorithms compete, `*` marks the one with the least p50 at each size, of those with right data. The "
+     "ranking below the table has busbw and place at each size."},
+    {{"step", "round", "schedule", "message", "source", "destination", "scratch"},
+     "An algorithm writes a schedule for each rank: copies, combinations, sends and receives between the buffers "
+     "source, destination and scratch. A step, or round, has the messages that may travel at the same time. "
+     "`cctest plan COLLECTIVE -a ALGORITHM --np N` prints them, and --svg draws them."},
+    {{"launcher", "slurm", "srun", "sbatch", "mpirun", "mpiexec", "ssh", "secret"},
+     "Started by srun, mpirun, mpiexec or torchrun, each process is a rank; in a batch script, too, ranks on all nodes need srun. Without a launcher, as by ssh, the "
+     "same command runs on each host: CCTEST_SECRET_FILE=FILE cctest allreduce --rendezvous HOST0:29500 --world N --rank R. Alone, it "
+     "forks ranks on this machine (--np). `cctest info` tells which of these applies. scripts/slurm has ready batch scripts."},
+    {{"nccl-tests", "osu", "perftest", "exit"},
+     "doc/coming-from-nccl-tests.md (in share/doc/cctest) says what to write for the options of these programs. "
+     "`cctest help status` lists exit statuses."},
+    {{"hccl", "ucc", "msccl", "mscclpp"},
+     "Libraries whose algorithms cctest has: Huawei's HCCL, UCX's UCC, Microsoft's MSCCL and MSCCL++, beside "
+     "NVIDIA's NCCL and the MPIs. `cctest list` says which uses which."},
+    {{"good", "bad", "suspect", "unknown", "confirmed", "verdict", "drain", "action"},
+     "Verdicts of `cctest accept` on a host: good; bad, with evidence that a second host or measurement confirmed; "
+     "suspect, with evidence that none confirmed; unknown, if it could not be judged. A finding says what was "
+     "measured, beside which threshold, and the action to take; lines that drain bad nodes in Slurm follow. "
+     "FINDINGS in cctest-accept(1) has each kind."},
+    {{"stage", "inventory", "self", "pairs", "isolate", "halves", "soak"},
+     "Stages of `cctest accept`: inventory compares the hosts' parts, self and node measure each host alone, pairs "
+     "all hosts two by two, isolate the suspects again with others, halves and all many hosts at once; a soak "
+     "(--duration) repeats them. `cctest help stages` and cctest-accept(1) say more."},
     {{NULL}, NULL},
 };

@@ -1,6 +1,6 @@
 /*
- * words.h - words of cctest that are no options: exit statuses and variables of the environment.
- * `cctest help` and the manual read these tables.
+ * words.h - words of cctest that are no options: exit statuses, variables of the environment, and
+ * terms of its output and of its field. `cctest help` and the manual read these tables.
  */
 #ifndef CCTEST_CLI_INFO_WORDS_H
 #define CCTEST_CLI_INFO_WORDS_H
@@ -15,15 +15,15 @@ struct status_row {
 /* Ended by a NULL meaning. */
 extern const struct status_row status_rows[];
 
-#define VARIABLES_MOST 12
+#define SYNONYMS_MOST 12
 
-/* Variables that tell one thing. CCTEST_<OPTION> is not among them. */
-struct variable_row {
-    const char *names[VARIABLES_MOST + 1]; /* ended by NULL */
-    const char *text;                      /* as that of an option (options.h) */
+/* Words that tell one thing. */
+struct word_row {
+    const char *names[SYNONYMS_MOST + 1]; /* ended by NULL */
+    const char *text;                  /* as that of an option (options.h) */
 };
 
-/* Ended by a NULL name. */
-extern const struct variable_row variable_rows[];
+/* Ended by a NULL name. CCTEST_<OPTION> is not among the variables. */
+extern const struct word_row variable_rows[], term_rows[];
 
 #endif

@@ -15,7 +15,7 @@
 #define CELLS_MOST   128 /* in a row; of more hosts several share a cell */
 #define NUMBERS_MOST 12  /* in a row, for cells that show their numbers, */
 #define CELL_WIDTH   48  /* and so wide are these; wider ones, for the names of columns, */
-#define NAMED_MOST   570 /* if the map is not wider: two stand beside each other on a page */
+#define NAMES_WIDTH  570 /* if the map is not wider: two stand beside each other on a page */
 #define LABELS_MOST  32  /* all rows have one up to here */
 #define RANGE_LEAST  2.0 /* from the faintest colour to the strongest: noise looks faint */
 #define TOP          26.0
@@ -333,7 +333,7 @@ static void map_measure(struct map *map)
     map->height = map->side <= NUMBERS_MOST ? 24 : map->side <= LABELS_MOST ? 16 : 8;
     map->width = map->side <= NUMBERS_MOST ? fmax(CELL_WIDTH, map->left - 10) : map->height;
     map->named = map->side <= NUMBERS_MOST &&
-                 (map->width <= CELL_WIDTH || map->left + map->side * map->width <= NAMED_MOST);
+                 (map->width <= CELL_WIDTH || map->left + map->side * map->width <= NAMES_WIDTH);
     if (map->side <= NUMBERS_MOST && !map->named)
         map->width = CELL_WIDTH;
 }

@@ -63,7 +63,7 @@ static json_t *statistics_json(struct line_fields *fields, const struct statisti
     put_real(fields, object, "mean", times->mean, "mean_us", 3);
     put_real(fields, object, "p90", times->p90, "p90_us", 3);
     put_real(fields, object, "p99", times->p99, "p99_us", 3);
-    show(fields, is_timed, PLACE_TIME, "p99", "us", 11, 2);
+    show(fields, is_timed, PLACE_TIME, fields && fields->has_p99 ? "p99" : NULL, "us", 11, 2);
     put_real(fields, object, "max", times->max, "max_us", 3);
     return object;
 }
@@ -107,9 +107,9 @@ void timing_put(struct line_fields *fields, json_t *line, const struct timing *t
     json_object_set_new(line, "modes", modes_json(&timing->modes));
     json_object_set_new(line, "trend", trend_json(&timing->trend));
     put_real(fields, line, "algbw_GBps", timing->algbw, "algbw_GBps", 6);
-    show(fields, timing->algbw > 0, PLACE_TIME, "algbw", "GB/s", 9, 3);
+    show(fields, timing->algbw > 0, PLACE_TIME, "algbw", "GB/s", 8, 3);
     put_real(fields, line, "busbw_GBps", timing->busbw, "busbw_GBps", 6);
-    show(fields, timing->busbw > 0, PLACE_TIME, "busbw", "GB/s", 9, 3);
+    show(fields, timing->busbw > 0, PLACE_TIME, "busbw", "GB/s", 8, 3);
     json_object_set_new(line, "slowest",
                         slowest->rank < 0 ? json_null()
                                           : json_pack("{s:i, s:I}", "rank", slowest->rank,
@@ -175,13 +175,14 @@ static void work_put(struct line_fields *fields, json_t *line, const struct job 
 {
     const char *start = job->start == START_BARRIER ? "barrier" : "back-to-back";
     double margin = median_interval_margin(&result->timing.p50_interval);
+    int digits = snprintf(NULL, 0, "%zu", job->largest);
     bool is_sized = job->candidates[result->choice].collective->sized,
-         is_sampled = job->iterations_auto;
+         is_sampled = job->iterations_auto, predicts = job->model && !job->compares;
     put(fields, line, "ranks", json_integer(result->ranks), "ranks");
     put(fields, line, "bytes", json_integer((json_int_t)result->bytes), "bytes");
-    show(fields, is_sized, PLACE_SIZE, "size", "bytes", 10, 0);
+    show(fields, is_sized, PLACE_SIZE, "size", "bytes", digits > 5 ? digits : 5, 0);
     put(fields, line, "count", json_integer((json_int_t)result->count), "count");
-    show(fields, is_sized, PLACE_SIZE, "count", "elements", 11, 0);
+    show(fields, is_sized, PLACE_SIZE, "count", "elements", digits > 8 ? digits : 8, 0);
     put(fields, line, "in_place", json_boolean(job->in_place), "in_place");
     json_object_set_new(line, "executor", json_string(result->on_device ? "device" : "host"));
     put(fields, line, "iterations", json_integer(result->iterations), "iterations");
@@ -190,7 +191,7 @@ static void work_put(struct line_fields *fields, json_t *line, const struct job 
     show(fields, true, PLACE_SAMPLING, is_sampled ? "+-%" : NULL, "of p50", 6, 1);
     put(fields, line, "checked", json_integer(result->checked), "checked");
     put(fields, line, "wrong", json_integer((json_int_t)result->wrong), "wrong");
-    show(fields, result->checked > 0, PLACE_CHECK, "#wrong", "", 8, 0);
+    show(fields, result->checked > 0, PLACE_CHECK, predicts ? NULL : "#wrong", "", 8, 0);
     put_word(fields, line, "start", start, "start");
     json_object_set_new(line, "channels",
                         result->channels ? json_integer(result->channels) : json_null());
@@ -244,7 +245,10 @@ void fields_open(struct line_fields *fields, const struct job *job, const struct
 {
     const struct candidate *candidate = &job->candidates[result->choice];
     json_t *line = json_object();
-    *fields = (struct line_fields){.line = line};
+    bool predicts = job->model && !job->compares;
+    *fields = (struct line_fields){
+        .line = line,
+        .has_p99 = !predicts && (job->iterations >= STATISTICS_P99_LEAST || job->iterations_auto)};
     identity_put(fields, line, job, result);
     work_put(fields, line, job, result);
     traffic_put(line, result);

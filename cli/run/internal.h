@@ -42,6 +42,7 @@ struct line_fields {
     json_t *line; /* what JSON has of it, without what only rank 0's samples tell */
     struct line_field items[FIELDS_MOST]; /* as CSV orders them */
     int count;
+    bool has_p99; /* the table has a column for it */
 };
 
 /* Free with fields_close(). For the titles alone, a result of the first candidate is enough, whose

@@ -2,9 +2,9 @@
  * table_ranking.c - the end of the table, where several algorithms ran: which was how fast, and in
  * which place, by size.
  *
- *     #                  1K #         64K #          1M #
- *     # ring          0.176 3       2.421 1       9.870 1
- *     # oneshot       0.350 1       1.213 2       1.020 2
+ *     #                  1K   #        64K   #         1M   #
+ *     # ring          0.176   3      2.421   1      9.870   1
+ *     # oneshot       0.350   1      1.213   2      1.020   2
  *
  * The best in the mean of its places comes first. Many sizes stand in several blocks. Each
  * collective has a ranking of its own; datatypes and operators stand below the sizes.
@@ -17,7 +17,9 @@
 #include "base/list.h"
 #include "base/parse.h"
 
-#define SIZES_IN_A_BLOCK 6
+#define TABLE_WIDTH 80
+#define CELL_WIDTH  15
+#define CELLS_MOST  (TABLE_WIDTH / CELL_WIDTH) /* of a block: sizes */
 
 /* An algorithm, as named; one that was named twice is in two rows. */
 struct ranked_row {
@@ -148,11 +150,11 @@ static void print_cell(const struct ranking *ranking, size_t first, const struct
 {
     const struct ranked *cell = cell_find(ranking, first, row);
     bool sized = is_sized(ranking);
-    if (cell_counts(cell))
-        fprintf(ranking->out, "  %10.*f %-3d", sized ? 3 : 2, sized ? cell->busbw : cell->time,
+    if (cell_counts(cell) && (!sized || cell->busbw > 0))
+        fprintf(ranking->out, "  %9.*f %3d", sized ? 3 : 2, sized ? cell->busbw : cell->time,
                 place_of(ranking, first, cell));
     else
-        fprintf(ranking->out, "  %10s    ", cell && cell->wrong ? "wrong" : "-");
+        fprintf(ranking->out, "  %9s   -", cell && cell->wrong ? "wrong" : "-");
 }
 
 /* The datatypes and operators of some contests, where the job has several. */
@@ -167,7 +169,7 @@ static void print_work(const struct ranking *ranking, const size_t *contests, in
         fprintf(ranking->out, "# %*s", ranking->width, "");
         for (int i = 0; i < count; i++) {
             const struct candidate *candidate = candidate_of(ranking, contests[i]);
-            fprintf(ranking->out, " %13s  ",
+            fprintf(ranking->out, "  %13s",
                     types ? candidate->datatype->name : candidate->reduction->name);
         }
         fputc('\n', ranking->out);
@@ -177,14 +179,14 @@ static void print_work(const struct ranking *ranking, const size_t *contests, in
 /* Some contests, beginning with the one at `first`. Returns where the next block begins. */
 static size_t print_block(const struct ranking *ranking, size_t first)
 {
-    size_t contests[SIZES_IN_A_BLOCK];
-    int count = 0;
+    size_t contests[CELLS_MOST];
+    int count = 0, room = (TABLE_WIDTH - 2 - ranking->width) / CELL_WIDTH;
     fprintf(ranking->out, "#\n# %*s", ranking->width, "");
-    for (; first < ranking->count && count < SIZES_IN_A_BLOCK;
+    for (; first < ranking->count && (count < room || count == 0);
          first = contest_end(ranking, first)) {
         char text[SIZE_TEXT_MOST];
         contests[count++] = first;
-        fprintf(ranking->out, "  %10s #  ",
+        fprintf(ranking->out, "  %9s   #",
                 is_sized(ranking) ? size_format(ranking->cells[first].bytes, text) : "");
     }
     fputc('\n', ranking->out);
@@ -211,7 +213,7 @@ static void collective_print(struct ranking *ranking)
     rows_find(ranking);
     rows_sort(ranking);
     fprintf(ranking->out,
-            "#\n# %s%s%s and place, by algorithm and size; the best in the mean first:\n",
+            "#\n# %s%s%s and place, by algorithm and size; the best mean place first:\n",
             job->collectives[1] ? candidate_of(ranking, 0)->collective->name : "",
             job->collectives[1] ? ": " : "", is_sized(ranking) ? "busbw in GB/s" : "p50 in us");
     for (size_t first = 0; first < ranking->count;)

@@ -107,6 +107,9 @@ bool names_have(const struct names *names, const char *name)
     return false;
 }
 
+/* A guess takes the place of a longer list. */
+#define LISTED_MOST 12
+
 enum status unknown_name(const char *subject, const char *what, const char *const *valid,
                          const char *const *more)
 {
@@ -114,20 +117,20 @@ enum status unknown_name(const char *subject, const char *what, const char *cons
     int count = 0;
     for (int i = 0; valid[i] && count < NAMED_MOST; i++)
         candidates[count++] = valid[i];
+    bool lists = count <= LISTED_MOST;
     for (int i = 0; more && more[i] && count < 2 * NAMED_MOST; i++)
         candidates[count++] = more[i];
     candidates[count] = NULL;
-
     const char *article = strchr("aeiou", what[0]) ? "an" : "a";
     const char *nearest = name_nearest(subject, candidates);
-    char guess[128] = "", list[768];
+    char advice[896];
+    struct text text = text_in(advice, sizeof advice);
     if (nearest)
-        snprintf(guess, sizeof guess, "did you mean '%s'? ", nearest);
-    struct text text = text_in(list, sizeof list);
-    for (int i = 0; valid[i]; i++)
-        text_add(&text, "%s%s", i ? ", " : "", valid[i]);
-    return fail(STATUS_USAGE, "'%.*s' is not %s %s: %svalid are %s", ITEM_MOST / 2, subject,
-                article, what, guess, list);
+        text_add(&text, "did you mean '%s'?", nearest);
+    for (int i = 0; valid[i] && (lists || !nearest); i++)
+        text_add(&text, "%s%s", i ? ", " : nearest ? " valid are " : "valid are ", valid[i]);
+    return fail(STATUS_USAGE, "'%.*s' is not %s %s: %s", ITEM_MOST / 2, subject, article, what,
+                advice);
 }
 
 enum status names_refuse(const char *subject, const char *what, const struct names *names)

@@ -195,6 +195,7 @@ check_says "$local_ranks" "$out"
 slurm salloc -N 2 -n 4 "$CCTEST" "${small[@]}"
 check_status 0
 check_says "$local_ranks" "$out"
+check_says 'this Slurm job has 2 nodes, and the ranks use this one alone: start them on all of them by srun, or give --np' "$err"
 cat >batch.sh <<'BATCH'
 #!/bin/bash
 cctest=$1
@@ -258,6 +259,15 @@ variables=(PATH="$scratch/bin:$PATH" SIZE=4K COLLECTIVES=broadcast SIZES="-b 1K 
     CCTEST_TIMEOUT=2)
 batch -N 2 --ntasks-per-node=1 --array=0 "$scripts/array.sbatch"
 check_status 5 "an array that lost rank 1"
+
+# A job that fails below a bus bandwidth, if data is wrong, or if a rank is lost behind srun's back.
+for case in 0:0.000001: 4:1000000: 3:0.000001:corrupt:rank=1:iteration=0 5:0.000001:kill:rank=1:iteration=0; do
+    IFS=: read -r expected gbps inject <<<"$case"
+    variables=(CCTEST_TIMEOUT=2 GBPS="$gbps" ${inject:+CCTEST_INJECT="$inject"})
+    [ "$expected" != 5 ] || variables+=(PATH="$scratch/bin:$PATH")
+    batch -N 2 --ntasks-per-node=1 "$scripts/busbw.sbatch" allreduce -a ring -b 1K -e 4K
+    check_status "$expected" "busbw.sbatch of $gbps GB/s, $inject"
+done
 
 # The array and its evaluation, by the commands in the head of the script.
 sed -n 's/-N 4/-N 2 --ntasks-per-node=2/; s/--wrap/--parsable -o collected &/; s/^#     //p' \

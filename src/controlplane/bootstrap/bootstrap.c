@@ -196,6 +196,11 @@ enum status bootstrap_choose(const struct bootstrap_options *options, struct boo
                     variables);
     snprintf(bootstrap->why, sizeof bootstrap->why, "local: %s",
              *why_not ? why_not : "no launcher was detected, and --rendezvous was not given");
+    long nodes = number_parse(getenv("SLURM_JOB_NUM_NODES"));
+    if (nodes > 1)
+        say("this Slurm job has %ld nodes, and the ranks use this one alone: start them on all of "
+            "them by srun, or give --np",
+            nodes);
     return STATUS_OK;
 }
 

@@ -393,39 +393,37 @@ size_t topology_route_most(const struct topology *topology)
 
 /* ---- help ---- */
 
-static void keys_add(const struct spec_key *keys, void (*line)(void *argument, const char *text),
-                     void *argument)
+static void keys_add(const struct spec_key *keys, help_taker *take)
 {
     for (; keys->name; keys++) {
-        char text[200];
-        snprintf(text, sizeof text, "  :%s=  %s", keys->name, keys->help);
-        line(argument, text);
+        char term[64];
+        snprintf(term, sizeof term, "  :%s=", keys->name);
+        take(term, keys->help);
     }
 }
 
-static void family_add(const struct topology_family *family,
-                       void (*line)(void *argument, const char *text), void *argument)
+static void family_add(const struct topology_family *family, help_taker *take)
 {
-    char text[200];
-    snprintf(text, sizeof text, "%s%s%s: %s", family->name, family->shape ? ":" : "",
-             family->shape ? family->shape : "", family->help);
-    line(argument, text);
-    keys_add(family->keys, line, argument);
+    char term[64];
+    snprintf(term, sizeof term, "%s%s%s", family->name, family->shape ? ":" : "",
+             family->shape ? family->shape : "");
+    take(term, family->help);
+    keys_add(family->keys, take);
 }
 
-bool topology_help(const char *name, void (*line)(void *argument, const char *text), void *argument)
+bool topology_help(const char *name, help_taker *take)
 {
     const struct topology_family *const *const lists[] = {families, file_families};
     bool found = false;
     for (size_t l = 0; l < sizeof lists / sizeof *lists; l++)
         for (int f = 0; lists[l][f]; f++)
             if (!name || strcmp(name, lists[l][f]->name) == 0) {
-                family_add(lists[l][f], line, argument);
+                family_add(lists[l][f], take);
                 found = true;
             }
     if (found) {
-        line(argument, "all of them:");
-        keys_add(common_keys, line, argument);
+        take("all of them", "");
+        keys_add(common_keys, take);
     }
     return found;
 }

@@ -85,10 +85,11 @@ uint32_t topology_distance(const struct topology *topology, int from, int to);
 /* An upper bound of what topology_route() returns; at least 1. */
 size_t topology_route_most(const struct topology *topology);
 
-/* Calls `line` with each line of a text on a family and its keys; on all families, if `name` is
- * NULL. False: there is no such family. */
-bool topology_help(const char *name, void (*line)(void *argument, const char *text),
-                   void *argument);
+/* Takes a family or, behind two blanks, one of its keys, and its sentence. */
+typedef void help_taker(const char *term, const char *help);
+
+/* Gives a family and its keys; all families, if `name` is NULL. False: there is no such family. */
+bool topology_help(const char *name, help_taker *take);
 
 /* Adds the names of the families that a text names ("torus"). */
 void topology_names(struct names *names);

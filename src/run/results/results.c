@@ -8,6 +8,7 @@
 
 #include "base/list.h"
 #include "base/log.h"
+#include "base/parse.h"
 #include "base/signals.h"
 #include "base/text.h"
 
@@ -307,14 +308,21 @@ enum status results_status(const struct results *results, const struct job *job)
     if (results->result_count == 0)
         return STATUS_OK;
     struct result slowest = {0};
-    char title[CANDIDATE_TITLE_MOST];
+    char title[CANDIDATE_TITLE_MOST], size[SIZE_TEXT_MOST];
     const char *name = slowest.slowest_name;
     if (results_fast_enough(job, results->results, results->result_count, &slowest))
         return STATUS_OK;
-    say("%s: the best busbw at the largest size is %.3f GB/s%s%s, less than the %.3f GB/s that "
-        "--min-busbw asks for",
-        candidate_title(job, &job->candidates[slowest.choice], title), slowest.timing.busbw,
-        name[0] ? " in " : "", name, job->min_busbw);
+    candidate_title(job, &job->candidates[slowest.choice], title);
+    size_format(slowest.bytes, size);
+    if (slowest.timing.busbw > 0)
+        say("%s at %s, the largest size: the best busbw is %.3f GB/s%s%s, less than the %g GB/s "
+            "that --min-busbw asks for",
+            title, size, slowest.timing.busbw, name[0] ? " in " : "", name, job->min_busbw);
+    else
+        say("%s at %s, the largest size: there is no busbw, since no rank sent data, so the %g "
+            "GB/s "
+            "that --min-busbw asks for are not reached",
+            title, size, job->min_busbw);
     return STATUS_SLOW;
 }
 
