@@ -59,17 +59,18 @@ static enum status plan_check(struct request *request, int ranks, const struct s
     return job_check_ranks(job, ranks, split);
 }
 
-/* "allreduce ring, 4 ranks, count 4 (16 bytes of float), out of place" */
+/* "allreduce ring, 4 ranks, size 16 bytes, count 4 of float, out of place" */
 static void head_write(const struct candidate *candidate, const struct problem *problem,
                        char text[HEAD_MOST])
 {
     const struct collective *collective = candidate->collective;
     const struct datatype *datatype = candidate->datatype;
     struct text head = text_in(text, HEAD_MOST);
-    text_add(&head, "%s %.300s, %d ranks", collective->name, candidate->text, problem->ranks);
+    text_add(&head, "%s %.300s, %d rank%s", collective->name, candidate->text, problem->ranks,
+             plural(problem->ranks));
     if (collective->sized)
-        text_add(&head, ", count %zu (%zu bytes of %s), %s", problem->count,
-                 collective_bytes(problem, datatype->size), datatype->name,
+        text_add(&head, ", size %zu bytes, count %zu of %s, %s",
+                 collective_bytes(problem, datatype->size), problem->count, datatype->name,
                  problem->in_place ? "in-place" : "out of place");
     if (collective->rooted)
         text_add(&head, ", root %d", problem->root);
@@ -105,6 +106,35 @@ static enum status json_fits(const struct schedule *schedule, int ranks)
         ranks, schedule->count, bytes / (1 << 20), left >> 20);
 }
 
+/* The rank that sends the most elements, and the steps of all. */
+struct busiest {
+    int rank, steps;
+    size_t messages, elements;
+};
+
+static void busiest_keep(struct busiest *busiest, const struct schedule *schedule)
+{
+    size_t messages, elements;
+    schedule_totals(schedule, &messages, &elements);
+    if (schedule->steps > busiest->steps)
+        busiest->steps = schedule->steps;
+    if (elements > busiest->elements) {
+        busiest->rank = schedule->rank;
+        busiest->messages = messages;
+        busiest->elements = elements;
+    }
+}
+
+static void busiest_print(const struct busiest *busiest, const struct candidate *candidate)
+{
+    printf("\n# %s %.300s: %d step%s; rank %d sends the most: %zu message%s, %zu element%s (%zu "
+           "bytes)\n\n",
+           candidate->collective->name, candidate->text, busiest->steps, plural(busiest->steps),
+           busiest->rank, busiest->messages, plural((long long)busiest->messages),
+           busiest->elements, plural((long long)busiest->elements),
+           busiest->elements * candidate->datatype->size);
+}
+
 /* One algorithm: all ranks, or the one of --rank. `plans`: an array for the JSON, or NULL. */
 static enum status plan_choice(const struct job *job, const struct problem *problem, int index,
                                bool text, json_t *plans)
@@ -117,6 +147,7 @@ static enum status plan_choice(const struct job *job, const struct problem *prob
                          : NULL;
     if (plan)
         json_array_append_new(plans, plan);
+    struct busiest busiest = {.rank = first};
     for (int rank = first; rank <= last; rank++) {
         struct schedule *schedule = NULL;
         enum status status = schedule_build(&job->candidates[index].choice, problem, rank,
@@ -133,8 +164,11 @@ static enum status plan_choice(const struct job *job, const struct problem *prob
             plan_print(schedule, job->bootstrap.verbosity > 0);
         if (plan)
             json_array_append_new(json_object_get(plan, "schedules"), plan_json(schedule));
+        busiest_keep(&busiest, schedule);
         schedule_free(schedule);
     }
+    if (text && first < last)
+        busiest_print(&busiest, candidate);
     return STATUS_OK;
 }
 
@@ -257,14 +291,14 @@ enum status plan_command(const struct command_line *line, struct request *reques
         struct sized_problem sized;
         size_t bytes = plan_bytes(line, job, &job->candidates[i], ranks);
         status = job_problem(job, &job->candidates[i], bytes, &all, &sized);
-        if (status == STATUS_OK)
-            status = plan_choice(job, &sized.problem, i, text, plans);
         if (status == STATUS_OK && request->files.svg)
             status = plan_picture(job, &sized.problem, request->files.svg);
         if (status == STATUS_OK)
             status = plan_text_put(request, &sized.problem, text_goal, request->plan.goal);
         if (status == STATUS_OK)
             status = plan_text_put(request, &sized.problem, text_msccl, request->plan.msccl);
+        if (status == STATUS_OK)
+            status = plan_choice(job, &sized.problem, i, text, plans);
         counts_free(sized.counts);
     }
     split_free(&split);

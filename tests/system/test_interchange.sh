@@ -92,7 +92,7 @@ cctest allreduce -a file:rab.json --np 5 -x shm -b 4 -e 4 -n 1 -c 1 --inject cor
 check_status 3 "a corrupted element of a file"
 cctest plan allreduce -a file:ring.xml --svg ring.svg --json back.json
 check_status 0
-check_says '^# allreduce file:ring.xml, 5 ranks, count 5 ' "$out"
+check_says '^# allreduce file:ring.xml, 5 ranks, size 20 bytes, count 5 of float' "$out"
 check "a picture" grep -q 'allreduce file:ring.xml, 5 ranks' ring.svg
 cctest allgather -a file:<("$CCTEST" plan allgather -a bruck --np 3 --json - 2>/dev/null) --np 3 -x shm -e 4K -n 1
 check_status 0 "a pipe"

@@ -30,7 +30,7 @@ refused() {
 refused "'altoall' is not a .*did you mean 'alltoall'\?$" altoall
 refused "'xyzzyq' is not a .*: valid are " xyzzyq
 refused "did you mean 'pairwise'\?$" alltoall -a pairwse
-refused "is not an algorithm for allreduce: .*valid are linear" allreduce -a pairwise
+refused "'pairwise' is not an algorithm for allreduce \(.cctest list pairwise. says for which it is\): valid are linear" allreduce -a pairwise
 refused "did you mean 'radix'\?" alltoall -a bruck:radx=4
 refused "'x' is not .*option of algorithm bruck" alltoall -a bruck:x=4
 refused "has no option 'radix'" alltoall -a pairwise:radix=4
@@ -96,6 +96,10 @@ run timeout 20 "$CCTEST" fit --np 2 -o "$scratch/none/model" # it measures for l
 check_status 2
 check_says "cannot write $scratch/none/model: No such file"
 refused "is not a collective" plan altoall
+run timeout 20 "$CCTEST" plan allreduce --np 4 --svg "$scratch/none/picture" # before the steps are printed
+check_status 1
+check_says "cannot write $scratch/none/picture: No such file"
+check_silent "rank 0" "$out"
 refused "'altoall' is not a collective, nor an algorithm of one: did you mean 'alltoall'\?" list altoall
 refused "'rabenseifnr' is not a collective, nor an algorithm of one: did you mean 'rabenseifner'\?$" list rabenseifnr
 refused "'bruk' is not a collective: " list allreduce,bruk

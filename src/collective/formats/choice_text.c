@@ -20,7 +20,7 @@ bool is_algorithm(const char *name)
 enum status unknown_algorithm(const char *subject, const struct collective *const *served)
 {
     struct names names = {.valid_count = 0};
-    char what[COLLECTIVES_TEXT_MOST + 16];
+    char what[COLLECTIVES_TEXT_MOST + 2 * ITEM_MOST];
     struct text text = text_in(what, sizeof what);
     text_add(&text, "algorithm for ");
     for (int c = 0; served[c]; c++) {
@@ -36,6 +36,8 @@ enum status unknown_algorithm(const char *subject, const struct collective *cons
                     "'%s' is not an algorithm but a way over the links, for any "
                     "algorithm: give --copy ll",
                     subject);
+    if (is_algorithm(subject))
+        text_add(&text, " (`cctest list %s` says for which it is)", subject);
     return names_refuse(subject, what, &names);
 }
 
