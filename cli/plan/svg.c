@@ -280,6 +280,7 @@ static void draw_marks(const struct drawing *d)
 /* The whole picture. */
 
 static const char style[] =
+    "svg { max-width: 100%; height: auto }\n"
     "text { font: 11px 'DejaVu Sans', Verdana, Helvetica, Arial, sans-serif; fill: #333 }\n"
     ".title { font-size: 17px; font-weight: bold; fill: #111 }\n"
     ".rank { font-weight: bold }\n"
