@@ -85,8 +85,7 @@ static void head_print(const struct candidate *candidate, const struct problem *
         printf("# %s: %s\n", candidate->text, file->note);
     if (candidate->why[0])
         printf("# auto picks %s: %s\n", candidate->text, candidate->why);
-    printf("# %s\n# -> sends to, <- receives from, <-+ receives and combines; [a..b) are "
-           "elements a to b-1\n",
+    printf("# %s\n# -> sends to, <- receives from, <-+ also combines; [a..b): elements a to b-1\n",
            head);
 }
 
