@@ -95,8 +95,9 @@ const struct word_row term_rows[] = {
      "same command runs on each host: CCTEST_SECRET_FILE=FILE cctest allreduce --rendezvous HOST0:29500 --world N --rank R. Alone, it "
      "forks ranks on this machine (--np). `cctest info` tells which of these applies. scripts/slurm has ready batch scripts."},
     {{"nccl-tests", "osu", "perftest", "exit"},
-     "doc/coming-from-nccl-tests.md (in share/doc/cctest) says what to write for the options of these programs. "
-     "`cctest help status` lists exit statuses."},
+     "-b, -e, -f, -n, -w, -c, -d, -o and -r mean what they mean to nccl-tests. Ranks are processes: --np N takes the "
+     "place of -g and -t, with -m cuda for memory of GPUs, one for each rank; -m, -a, -i and -x have other meanings. "
+     "doc/coming-from-nccl-tests.md (in share/doc/cctest) has all options of these programs. `cctest help status` lists exit statuses."},
     {{"hccl", "ucc", "msccl", "mscclpp"},
      "Libraries whose algorithms cctest has: Huawei's HCCL, UCX's UCC, Microsoft's MSCCL and MSCCL++, beside "
      "NVIDIA's NCCL and the MPIs. `cctest list` says which uses which."},

@@ -158,7 +158,10 @@ static enum status unknown_flag(const char *word, int letter)
         return fail(STATUS_USAGE, "--%s takes no value: leave out the one in '%s'",
                     row_of(letter)->name, word);
     if (letter)
-        return fail(STATUS_USAGE, "there is no option -%c: see `cctest help`", letter);
+        return fail(STATUS_USAGE,
+                    "there is no option -%c: see `cctest help`, and `cctest help nccl-tests` for "
+                    "options of other programs",
+                    letter);
     const char *names[OPTIONS_MOST + ALIASES_MOST + 1], *prefixed[OPTIONS_MOST + 1];
     int count = 0, matches = 0;
     char name[ITEM_MOST];
