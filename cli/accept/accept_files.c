@@ -18,19 +18,13 @@
 
 /* ---- lists ---- */
 
-/* A host that never called has no name that Slurm knows. */
-static bool has_name(const struct acceptance *acceptance, int host)
-{
-    return acceptance->roster->hosts[host].name[0] != '\0';
-}
-
 char *accept_host_list(const struct acceptance *acceptance, enum health health)
 {
     int hosts = acceptance->roster->host_count, count = 0;
     const char **names = new_array((size_t)hosts, sizeof *names);
     enum health *healths = acceptance_healths(acceptance);
     for (int h = 0; h < hosts; h++)
-        if (healths[h] == health && has_name(acceptance, h))
+        if (healths[h] == health)
             names[count++] = acceptance->labels[h];
     char *list = host_list_sorted(names, count);
     free(healths);
@@ -70,7 +64,7 @@ static const struct found *host_finding(const struct acceptance *acceptance, int
 bool accept_drain_line(const struct acceptance *acceptance, int host, char line[DRAIN_LINE_MOST])
 {
     const struct found *found = host_finding(acceptance, host);
-    if (!found || !has_name(acceptance, host))
+    if (!found)
         return false;
     const char *name = acceptance->labels[host], *why = found->text;
     size_t length = strlen(name);

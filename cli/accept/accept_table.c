@@ -14,9 +14,15 @@ static const char *const state_words[] = {
 
 void accept_table_begin(FILE *out, const struct acceptance *acceptance)
 {
-    int agents = acceptance->roster->ranks, hosts = acceptance->roster->host_count;
-    fprintf(out, "# cctest %s accept, %d agent%s on %d host%s, bootstrap %s\n", CCTEST_VERSION,
-            agents, plural(agents), hosts, plural(hosts), acceptance->bootstrap);
+    const struct roster *roster = acceptance->roster;
+    int hosts = 0;
+    for (int h = 0; h < roster->host_count; h++)
+        hosts += !roster->hosts[h].lost;
+    fprintf(out, "# cctest %s accept, ", CCTEST_VERSION);
+    if (roster->lost > 0)
+        fprintf(out, "%d of ", roster->present);
+    fprintf(out, "%d agent%s on %d host%s, bootstrap %s\n", roster->ranks, plural(roster->ranks),
+            hosts, plural(hosts), acceptance->bootstrap);
     fprintf(out, "#\n# %-10s %-9s %8s  %s\n", "stage", "state", "time", "result");
     fflush(out);
 }
@@ -154,10 +160,10 @@ void accept_table_end(FILE *out, const struct acceptance *acceptance, enum statu
         findings_print(out, acceptance);
         fprintf(out, "#\n");
         if (!acceptance->judged)
-            fprintf(
-                out,
-                "# the run was ended early: hosts without a finding are not judged, and --good is "
-                "not written\n");
+            fprintf(out,
+                    "# %s: hosts without a finding are not judged, and --good is not written\n",
+                    acceptance_looked(acceptance) ? "the run was ended early"
+                                                  : "nothing was measured or compared");
         for (enum health health = acceptance->judged ? HEALTH_GOOD : HEALTH_UNKNOWN;
              health <= HEALTH_BAD; health++)
             if (health != HEALTH_UNKNOWN || accept_any(acceptance, HEALTH_UNKNOWN))

@@ -110,6 +110,7 @@ enum action {
     ACTION_LOAD,
     ACTION_DIAGNOSE,
     ACTION_REBOOT,
+    ACTION_START,
     ACTION_TAKE_OUT,
     ACTION_SWITCH,
     ACTIONS
@@ -121,6 +122,8 @@ enum found_kind {
     FOUND_NOTE, /* nothing is to be done */
     /* Contact to a host. */
     FOUND_LOST,
+    FOUND_ABSENT,   /* the agent never called */
+    FOUND_ENDED,    /* its process was ended */
     FOUND_ROOT_CUT, /* rank 0's host is there, and most others are lost to it */
     FOUND_STOPPED,  /* a process did not run */
     FOUND_UNHEARD,  /* no packet came through for a while */
@@ -200,6 +203,9 @@ struct findings {
  * suspect before. */
 void findings_add(struct findings *findings, const struct found *found);
 void findings_free(struct findings *findings);
+
+/* Has a stage looked at hosts? start alone does not. */
+bool acceptance_looked(const struct acceptance *acceptance);
 
 /* The health of each host of a run as others may take it: good only once it is judged, else
  * unknown. An array, which the caller frees. */
@@ -399,7 +405,7 @@ struct acceptance {
     json_t *rotations; /* of the soak: their numbers; NULL: there is none */
     struct stage_result stages[ACCEPT_STAGES];
     int stage_count; /* so far */
-    bool judged;     /* all stages ran: a host without a finding is good */
+    bool judged;     /* all stages ran, and looked at hosts: one without a finding is good */
 };
 
 struct accept_arguments {

@@ -10,7 +10,8 @@ const char *const action_words[ACTIONS] = {
     [ACTION_REPLACE] = "replace", [ACTION_FIRMWARE] = "firmware",
     [ACTION_LOAD] = "load",       [ACTION_RECONFIGURE] = "reconfigure",
     [ACTION_REBOOT] = "reboot",   [ACTION_DIAGNOSE] = "diagnose",
-    [ACTION_SWITCH] = "switch",   [ACTION_TAKE_OUT] = "take-out"};
+    [ACTION_SWITCH] = "switch",   [ACTION_TAKE_OUT] = "take-out",
+    [ACTION_START] = "start"};
 
 static const struct {
     enum action action;
@@ -18,6 +19,10 @@ static const struct {
 } found_actions[FOUND_KINDS] = {
     [FOUND_LOST] = {ACTION_REBOOT, "look at its console and its kernel log, and reboot it if it "
                                    "does not answer"},
+    [FOUND_ABSENT] = {ACTION_START, "start this agent, whose own standard error says why it did "
+                                    "not call rank 0"},
+    [FOUND_ENDED] = {ACTION_START, "look for what ended the process (the out-of-memory killer, a "
+                                   "kill, a limit of the job), and run again"},
     [FOUND_ROOT_CUT] = {ACTION_CABLE, "look at its link and its switch port, and start the run "
                                       "again from another host"},
     [FOUND_STOPPED] = {ACTION_LOAD, "look for other load on its cores, for steal time of a virtual "

@@ -77,6 +77,15 @@ enum health *findings_healths(const struct findings *findings, int hosts)
     return healths;
 }
 
+bool acceptance_looked(const struct acceptance *acceptance)
+{
+    bool any = false;
+    for (int s = 0; s < acceptance->stage_count; s++)
+        any |= acceptance->stages[s].stage != STAGE_START &&
+               acceptance->stages[s].state != STAGE_LEFT_OUT;
+    return any;
+}
+
 enum health *acceptance_healths(const struct acceptance *acceptance)
 {
     int hosts = acceptance->roster ? acceptance->roster->host_count : 0;
@@ -107,6 +116,18 @@ enum status findings_status(const struct findings *findings)
 #define SILENT_LEAST    2    /* hosts that name rank 0's */
 #define SILENT_TOGETHER 10.0 /* seconds between their losses: the longest silence of an agent */
 
+/* The finding that a loss makes. */
+static const struct {
+    enum found_kind kind;
+    enum health health;
+} losses[AGENT_LOSSES] = {
+    [LOSS_FAULT] = {FOUND_LOST, HEALTH_BAD},
+    [LOSS_ABSENT] = {FOUND_ABSENT, HEALTH_UNKNOWN},
+    [LOSS_ENDED] = {FOUND_ENDED, HEALTH_SUSPECT},
+    [LOSS_SILENT] = {FOUND_NOTE, HEALTH_UNKNOWN},
+    [LOSS_FORGED] = {FOUND_WRONG_DATA, HEALTH_SUSPECT},
+};
+
 /* The finding for a host that is lost since the last call. Of one that is silent it shows at the
  * end whether the fault is its own. */
 static void loss_find(struct acceptance *acceptance, int index)
@@ -121,14 +142,11 @@ static void loss_find(struct acceptance *acceptance, int index)
         snprintf(doing, sizeof doing, "; its worker ran %.*s", (int)strcspn(host->doing, " "),
                  host->doing);
     int root = acceptance->roster->agents[0].host;
-    bool is_link = host->forged && root != index; /* either end of it, or what lies between */
+    enum agent_loss loss = host->loss == LOSS_FORGED && root == index ? LOSS_FAULT : host->loss;
+    bool is_link = loss == LOSS_FORGED; /* either end of it, or what lies between */
     struct found found = {.stage = stage,
-                          .kind = is_link        ? FOUND_WRONG_DATA
-                                  : host->silent ? FOUND_NOTE
-                                                 : FOUND_LOST,
-                          .health = is_link        ? HEALTH_SUSPECT
-                                    : host->silent ? HEALTH_UNKNOWN
-                                                   : HEALTH_BAD,
+                          .kind = losses[loss].kind,
+                          .health = losses[loss].health,
                           .host = index,
                           .peer = is_link ? root : -1,
                           .status = is_link ? STATUS_WRONG_DATA : STATUS_TIMEOUT,
@@ -138,10 +156,12 @@ static void loss_find(struct acceptance *acceptance, int index)
     if (is_link)
         text_add(&text, ", %s or the link between them: wrong data from %s to %s",
                  acceptance->labels[root], acceptance->labels[index], acceptance->labels[root]);
-    else
+    else if (loss != LOSS_ABSENT)
         text_add(&text, ": lost");
-    text_add(&text, "%s%s: rank %d of the agents: %s%s", host->stage[0] ? " in stage " : "",
-             host->stage, host->lost_agent, host->why, doing);
+    if (loss != LOSS_ABSENT)
+        text_add(&text, "%s%s: rank %d of the agents", host->stage[0] ? " in stage " : "",
+                 host->stage, host->lost_agent);
+    text_add(&text, ": %s%s", host->why, doing);
     findings_add(&acceptance->findings, &found);
 }
 
@@ -262,7 +282,7 @@ void losses_judge(struct acceptance *acceptance)
                                     new_array((size_t)roster->host_count, sizeof *silences.open)};
     struct silence silence;
     for (int h = 0; h < roster->host_count; h++)
-        silences.open[h] = roster->hosts[h].lost && roster->hosts[h].silent;
+        silences.open[h] = roster->hosts[h].lost && roster->hosts[h].loss == LOSS_SILENT;
     while ((silence = silence_find(&silences)).hosts > 0) {
         root_blame(acceptance, &silence, silences.stopped);
         for (int h = 0; h < roster->host_count; h++)

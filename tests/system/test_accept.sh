@@ -49,6 +49,15 @@ for agents in 16 64 256; do
 done
 nothing_is_left
 
+# Where nothing was measured no host is good.
+cctest accept --np 2 --stages pairs --good nothing --json nothing.json
+check_status 0
+check_says '^  pairs +left out ' "$out"
+check_says '^# nothing was measured or compared: hosts without a finding are not judged, and --good is not written$' "$out"
+check_says '^# unknown: [^ ]+$' "$out"
+check "no list of good hosts" test ! -e nothing
+check_json nothing.json 'd["hosts"][0]["health"] == "unknown"' 'd["could_have_missed"] is None'
+
 # While nobody reads its table, rank 0 sends heartbeats: no agent leaves.
 cat >"$scratch/late_reader.py" <<'PYTHON'
 import fcntl, os, subprocess, sys, time
@@ -101,14 +110,14 @@ cctest accept --np 3 --stages start,self
 check_silent 'running'
 
 # A table that cannot be written is an error, which JSON tells; the files are written.
-"$CCTEST" accept --np 2 --stages start --json full.json --good full.good >/dev/full 2>"$err"
+"$CCTEST" accept --np 2 --stages inventory --json full.json --good full.good >/dev/full 2>"$err"
 status=$? ran=(accept '>/dev/full')
 check_status 1
 check_says 'cannot write the table: No space left on device'
 check_json full.json 'd["status"] == "error"' '"cannot write the table" in d["errors"][0]["message"]'
 check "the list is there" test -s full.good
 mkdir full && mount -t tmpfs -o size=4k none full && echo x >full/good && head -c 4000 /dev/zero >full/fill
-cctest accept --np 2 --stages start --json full.json --good full/good --bad full.bad --html full.html
+cctest accept --np 2 --stages inventory --json full.json --good full/good --bad full.bad --html full.html
 check_status 1
 check_says 'cannot write full/good: '
 check "the others are there" test -e full.bad -a -s full.html
@@ -144,9 +153,9 @@ refused 'cannot write /nowhere/x' --json /nowhere/x --np 2
 refused 'has no option --min-bytes' -b 8 --np 2
 refused 'one word too many' allreduce
 export SLURMD_NODENAME=node07 # as Slurm calls this host
-cctest accept --np 2 --stages start
+cctest accept --np 2 --stages inventory
 check_says '^# good: node07$' "$out"
-SLURMD_NODENAME=$'a\nb\xff' cctest accept --np 2 --stages start
+SLURMD_NODENAME=$'a\nb\xff' cctest accept --np 2 --stages inventory
 check_says '^# good: a\?b\?$' "$out"
 unset SLURMD_NODENAME
 cctest accept --np 2 --stages start --json -
@@ -170,6 +179,7 @@ accepts "1 2 3 4" --stages pairs,isolate,all
 for rank in 0 1 2 3; do ended "$rank" 0; done
 table
 check_says '^# good: h\[1-4\]$' "$out"
+check_says '^# cctest .* accept, 4 agents on 4 hosts, bootstrap tcp$' "$out"
 check_json "$hosts_json" 'd["status"] == "ok"' 'not d["findings"]' 'len([p for p in d["pairs"] if p["value"]]) >= 24'
 nothing_is_left
 

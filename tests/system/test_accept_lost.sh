@@ -74,8 +74,8 @@ no_host_is_lost() { # all stages ended, with all hosts
         'len([p for p in d["pairs"] if p["value"]]) >= 20'
 }
 
-# A worker that is killed, and one that is stopped, cost their stage and nothing else; an agent that is killed takes its
-# host out. The others are good.
+# A worker that is killed, and one that is stopped, cost their stage and nothing else; an agent that is ended takes its
+# host out, which is suspect. The others are good.
 kill_one() {
     accepts "1 2 3 4" --stages pairs,isolate -v
     check "the stage start has ended" await 60 grep -q '"stage": "start"' "$hosts_json"
@@ -107,16 +107,21 @@ table
 check_says '^  pairs +partly .* [1-9] of [1-9] rounds fit into its time' "$out"
 check_json "$hosts_json" 'd["options"]["stages"] == ["start", "pairs:5", "isolate:5"]' 'not any(h["lost"] for h in d["hosts"])'
 nothing_is_left
-accepts "1 2 3 4" --stages pairs,isolate,all --junit "$scratch/junit.xml"
-await 60 worker_of 2 >/dev/null && kill -KILL "$(agent_of 2)"
-for rank in 0 2 3; do ended "$rank" 5; done
-table
-check_says '^  bad +h2: lost in stage pairs: .*its process ended' "$out"
-check_says '^# good: h\[1,3-4\]$' "$out"
-check_says '^# bad: h2$' "$out"
-check "a lost host's cases are skipped" test "$(grep -c '<skipped message="the host was lost before"' "$scratch/junit.xml")" = 2
-wait "${pids[1]}"
-nothing_is_left
+for ending in 'KILL its process ended' 'TERM it was ended by SIGTERM'; do
+    accepts "1 2 3 4" --stages pairs,isolate,all --junit "$scratch/junit.xml" --bad "$scratch/bad"
+    await 60 worker_of 2 >/dev/null && kill "-${ending%% *}" "$(agent_of 2)"
+    for rank in 0 2 3; do ended "$rank" 5; done
+    table
+    check_says "^  suspect +h2: lost in stage pairs: .*${ending#* }" "$out"
+    check_says '^ +start: look for what ended the process \(the out-of-memory killer, ' "$out"
+    check_says '^# good: h\[1,3-4\]$' "$out"
+    check_says '^# suspect: h2$' "$out"
+    check_silent 'scontrol|reboot' "$out"
+    check "no host is drained" test "$(cat "$scratch/bad")" = ""
+    check "a lost host's cases are skipped" test "$(grep -c '<skipped message="the host was lost before"' "$scratch/junit.xml")" = 2
+    wait "${pids[1]}"
+    nothing_is_left
+done
 
 # If rank 0 was stopped, and the others left it, none of them is at fault.
 accepts "1 2 3 4" --stages pairs,isolate,all --good "$scratch/good" --bad "$scratch/bad"
@@ -173,16 +178,22 @@ kill -CONT "$stopped"
 ended 3 5
 nothing_is_left
 
-# An agent that never comes is missed, and the others go on.
+# An agent that never comes is missed, and the others go on. It may never have started: no host is bad.
 free_port
 host_as 1
-start 0 "${as[@]}" "$CCTEST" accept --stages start --timeout 2 --rendezvous h1:7900 --rank 0 --world 3
+start 0 "${as[@]}" "$CCTEST" accept --stages start --timeout 2 --rendezvous h1:7900 --rank 0 --world 3 --json "$scratch/absent.json" \
+    --html "$scratch/absent.html"
 host_as 2
 start 1 "${as[@]}" "$CCTEST" accept --stages start --timeout 2 --rendezvous h1:7900 --rank 1 --world 3
 for rank in 0 1; do ended "$rank" 5; done
 table
-check_says '^  bad +\(rank 2\): lost: .*did not call rank 0 within 2 s' "$out"
-check_says '^# good: h\[1-2\]$' "$out"
+check_says '^# cctest .* accept, 2 of 3 agents on 2 hosts, bootstrap tcp$' "$out"
+check_says '^  unknown +\(rank 2\): it did not call rank 0 within 2 s' "$out"
+check_says '^ +start: start this agent, ' "$out"
+check_says '^# unknown: \(rank 2\),h\[1-2\]$' "$out"
+check_says '^# bad: none$' "$out"
+check_json "$scratch/absent.json" '[h["health"] for h in d["hosts"]] == ["unknown"] * 3' '[f["health"] for f in d["findings"]] == ["unknown"]'
+check_says '3 of 3 hosts are not judged' "$scratch/absent.html"
 
 # A port of the switch has a smaller MTU than the interfaces, so large packets of host 3 vanish: no host is silent, and sizes of
 # messages tell the cause. Here a packet could else be many packets of TCP, which no MTU stops.

@@ -249,6 +249,16 @@ const char *agent_link_end(enum link_end end);
 
 /* ---- roster.c ---- */
 
+/* The kind of an agent's loss. */
+enum agent_loss {
+    LOSS_FAULT,  /* a fault of its host */
+    LOSS_ABSENT, /* it never called rank 0 */
+    LOSS_ENDED,  /* its process was ended, or its connection was */
+    LOSS_SILENT, /* nothing says that it ended: it may be the way to it */
+    LOSS_FORGED, /* what came from it was changed on the way */
+    AGENT_LOSSES
+};
+
 /* A host, in the order of the first rank on each. */
 struct fleet_host {
     char name[HOST_NAME_BYTES]; /* "": of a rank that never called */
@@ -256,9 +266,8 @@ struct fleet_host {
     int count;
     bool lost;
     double lost_at;               /* clock_seconds() */
-    bool silent;                  /* nothing says that it ended: it may be the way to it */
-    bool forged;                  /* what came from it was changed on the way */
     int lost_agent;               /* the first one that was, */
+    enum agent_loss loss;         /* of it, */
     char why[160];                /* why: a clause whose subject is that agent, */
     char stage[STAGE_NAME_MOST];  /* and what ran; "": nothing */
     char doing[COMMAND_MOST / 4]; /* what its worker was ordered to do then; "": nothing */
@@ -274,6 +283,7 @@ struct known_agent {
     int via;                  /* whose connection leads to it: its own rank, or its leader's */
     int host;                 /* index, once all have come */
     char why[160];            /* it was lost */
+    enum agent_loss loss;     /* likewise */
 };
 
 struct roster {
@@ -303,8 +313,8 @@ void roster_arrive(struct roster *roster, int rank, const struct address_list *w
 
 /* An agent is lost, with its host, and the agents that it leads. `stage`, `doing`: as in struct
  * fleet_host. */
-void roster_lose(struct roster *roster, int rank, const char *why, const char *stage,
-                 const char *doing);
+void roster_lose(struct roster *roster, int rank, const char *why, enum agent_loss loss,
+                 const char *stage, const char *doing);
 
 /* No agent joins any more: those that are not at their places are lost (`why`). Numbers the hosts.
  */

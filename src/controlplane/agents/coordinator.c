@@ -175,26 +175,14 @@ static bool was_stopped(struct coordinator *coordinator)
     return coordinator->roster.stopped > 0;
 }
 
-/* `silent`: nothing says that it ended; it may be the way to it. */
 static void coordinator_lose(struct coordinator *coordinator, int rank, const char *why,
-                             bool silent)
+                             enum agent_loss loss)
 {
     const struct duty *duty = &coordinator->duties[rank];
-    int host = coordinator->roster.agents[rank].host;
-    silent |= was_stopped(coordinator);
-    if (silent && coordinator->roster.complete && !coordinator->roster.hosts[host].lost)
-        coordinator->roster.hosts[host].silent = true;
-    roster_lose(&coordinator->roster, rank, why, coordinator->stage,
+    if (was_stopped(coordinator) && loss != LOSS_FORGED)
+        loss = LOSS_SILENT;
+    roster_lose(&coordinator->roster, rank, why, loss, coordinator->stage,
                 duty->job >= 0 ? coordinator->jobs[duty->job].command : "");
-}
-
-static void coordinator_lose_link(struct coordinator *coordinator, int rank, enum link_end end)
-{
-    struct roster *roster = &coordinator->roster;
-    int host = roster->agents[rank].host;
-    if (end == LINK_FORGED && roster->complete && !roster->hosts[host].lost)
-        roster->hosts[host].forged = true;
-    coordinator_lose(coordinator, rank, agent_link_end(end), false);
 }
 
 /* Tells an agent to end its worker. */
@@ -311,8 +299,9 @@ static bool agent_says_lost(struct coordinator *coordinator, int rank, const str
     struct reader reader = {.at = frame->data, .left = frame->size};
     char why[160];
     read_text(&reader, why, sizeof why);
+    bool ended = read_u32(&reader);
     if (!reader.bad)
-        coordinator_lose(coordinator, rank, why, false);
+        coordinator_lose(coordinator, rank, why, ended ? LOSS_ENDED : LOSS_FAULT);
     return !reader.bad;
 }
 
@@ -362,7 +351,10 @@ static void coordinator_lost(void *argument, struct child_link *child, enum link
 {
     struct coordinator *coordinator = argument;
     if (!coordinator->parting)
-        coordinator_lose_link(coordinator, child->rank, end);
+        coordinator_lose(coordinator, child->rank, agent_link_end(end),
+                         end == LINK_BROKE    ? LOSS_ENDED
+                         : end == LINK_FORGED ? LOSS_FORGED
+                                              : LOSS_FAULT);
 }
 
 static void coordinator_reported(struct agent *agent, const struct bytes *report)
@@ -389,7 +381,7 @@ static void coordinator_check_silence(struct coordinator *coordinator)
             continue;
         snprintf(why, sizeof why,
                  "it is silent for %.1f s: stopped, or its host is down or unreachable", silent);
-        coordinator_lose(coordinator, child->rank, why, true);
+        coordinator_lose(coordinator, child->rank, why, LOSS_SILENT);
         dismiss(&child->wire, STATUS_TIMEOUT,
                 "rank 0 received nothing from this host for too long, and goes on without it");
     }
@@ -527,7 +519,8 @@ static void run_give_up(struct coordinator *coordinator)
 {
     for (int rank = 1; rank < coordinator->roster.ranks; rank++)
         if (coordinator->duties[rank].job >= 0)
-            coordinator_lose(coordinator, rank, "it did not report the end of its worker", true);
+            coordinator_lose(coordinator, rank, "it did not report the end of its worker",
+                             LOSS_SILENT);
 }
 
 /* The caller writes to a terminal, which may be stopped: agents are not to miss rank 0 then. */

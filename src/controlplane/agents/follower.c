@@ -302,10 +302,12 @@ static bool follower_received(void *argument, struct child_link *child, const st
 }
 
 /* Tells rank 0 that an agent of this host, or this one itself, is lost. */
-static void follower_report_lost(struct follower *follower, int rank, const char *why)
+/* `ended`: its process, or its connection. */
+static void follower_report_lost(struct follower *follower, int rank, const char *why, bool ended)
 {
     struct bytes bytes = {0};
     bytes_put_text(&bytes, why);
+    bytes_put_u32(&bytes, ended);
     if (follower->state == FOLLOWER_PLACED)
         wire_put(&follower->up, rank, FRAME_LOST, bytes.data, bytes.size);
     bytes_free(&bytes);
@@ -313,7 +315,7 @@ static void follower_report_lost(struct follower *follower, int rank, const char
 
 static void follower_lost(void *argument, struct child_link *child, enum link_end end)
 {
-    follower_report_lost(argument, child->rank, agent_link_end(end));
+    follower_report_lost(argument, child->rank, agent_link_end(end), end == LINK_BROKE);
 }
 
 static void follower_reported(struct agent *agent, const struct bytes *report)
@@ -402,7 +404,7 @@ static void follower_check_silence(struct follower *follower)
             continue;
         snprintf(why, sizeof why, "it is silent for %.1f s: stopped, or starved of its core",
                  agent->now - child->heard);
-        follower_report_lost(follower, child->rank, why);
+        follower_report_lost(follower, child->rank, why, false);
         wire_close(&child->wire);
     }
     if (follower->up.fd < 0 || agent->now - follower->heard < agent->silence)
@@ -430,7 +432,7 @@ static void follower_check_signal(struct follower *follower)
     if (agent->now - follower->signaled_at < SIGNAL_SECONDS)
         return;
     snprintf(why, sizeof why, "it was ended by SIG%s", sigabbrev_np(agent->signal));
-    follower_report_lost(follower, agent->membership->rank, why);
+    follower_report_lost(follower, agent->membership->rank, why, true);
     follower_end(follower, STATUS_INTERRUPTED);
 }
 

@@ -99,13 +99,14 @@ static void host_note_lost(struct roster *roster, int rank, const char *stage, c
     host->lost = true;
     host->lost_at = clock_seconds();
     host->lost_agent = rank;
+    host->loss = agent->loss;
     snprintf(host->why, sizeof host->why, "%s", agent->why);
     snprintf(host->stage, sizeof host->stage, "%s", stage);
     snprintf(host->doing, sizeof host->doing, "%s", doing);
 }
 
-void roster_lose(struct roster *roster, int rank, const char *why, const char *stage,
-                 const char *doing)
+void roster_lose(struct roster *roster, int rank, const char *why, enum agent_loss loss,
+                 const char *stage, const char *doing)
 {
     struct known_agent *agent = &roster->agents[rank];
     if (agent->presence == PRESENCE_LOST)
@@ -113,6 +114,7 @@ void roster_lose(struct roster *roster, int rank, const char *why, const char *s
     roster->present -= agent->presence == PRESENCE_PRESENT;
     roster->lost++;
     agent->presence = PRESENCE_LOST;
+    agent->loss = loss;
     snprintf(agent->why, sizeof agent->why, "%s", why);
     if (roster->complete)
         host_note_lost(roster, rank, stage, doing);
@@ -120,7 +122,7 @@ void roster_lose(struct roster *roster, int rank, const char *why, const char *s
     for (int other = 1; other < roster->ranks; other++) {
         const struct known_agent *behind = &roster->agents[other];
         if (other != rank && behind->via == rank && behind->presence != PRESENCE_ABSENT)
-            roster_lose(roster, other, "the agent that leads its host is lost", stage, doing);
+            roster_lose(roster, other, "the agent that leads its host is lost", loss, stage, doing);
     }
 }
 
@@ -156,9 +158,12 @@ static void hosts_find(struct roster *roster)
 
 void roster_complete(struct roster *roster, const char *why)
 {
-    for (int rank = 1; rank < roster->ranks; rank++)
-        if (roster->agents[rank].presence < PRESENCE_PRESENT)
-            roster_lose(roster, rank, why, "", "");
+    for (int rank = 1; rank < roster->ranks; rank++) {
+        enum presence presence = roster->agents[rank].presence;
+        if (presence < PRESENCE_PRESENT)
+            roster_lose(roster, rank, why, presence == PRESENCE_ABSENT ? LOSS_ABSENT : LOSS_FAULT,
+                        "", "");
+    }
     hosts_find(roster);
     roster->complete = true;
     for (int rank = 1; rank < roster->ranks; rank++)

@@ -18,9 +18,9 @@
 
 #define HOSTS_MOST 9
 
-/* How a host is lost: '.' not at all, 'e' its process ended, 's' it fell silent, 'S' silent half a
- * minute later, 'b' silent half a minute before, 'f' its data failed authentication. The first is
- * rank 0's. */
+/* How a host is lost: '.' not at all, 'x' by a fault, 'e' its process ended, 'a' it never called,
+ * 's' it fell silent, 'S' silent half a minute later, 'b' silent half a minute before, 'f' its data
+ * failed authentication. The first is rank 0's. */
 struct fleet_of_losses {
     struct acceptance acceptance;
     struct roster roster;
@@ -45,8 +45,11 @@ static void fleet_lose(struct fleet_of_losses *fleet, const char *losses)
         fleet->labels[h] = fleet->names[h];
         fleet->agents[h].host = h;
         host->lost = losses[h] != '.';
-        host->silent = strchr("sSb", losses[h]);
-        host->forged = losses[h] == 'f';
+        host->loss = losses[h] == 'e'   ? LOSS_ENDED
+                     : losses[h] == 'a' ? LOSS_ABSENT
+                     : losses[h] == 'f' ? LOSS_FORGED
+                     : losses[h] == 'x' ? LOSS_FAULT
+                                        : LOSS_SILENT;
         host->lost_at = 100 + 0.2 * h + (losses[h] == 'S' ? 30 : losses[h] == 'b' ? -30 : 0);
         snprintf(host->stage, sizeof host->stage, "pairs");
     }
@@ -82,7 +85,7 @@ static void a_silent_host_among_others_is_bad(void **state)
     (void)state;
     judged("...s", 0, "good good good bad");
     judged("..s", 0, "good good bad");
-    judged("..ee", 0, "good good bad bad");
+    judged("..xx", 0, "good good bad bad");
     judged(".ss....", 0, "good bad bad good good good good");
 }
 
@@ -92,7 +95,7 @@ static void hosts_that_rank_0_cannot_hear_are_not_judged(void **state)
     judged(".sss", 0, "bad unknown unknown unknown");
     judged(".ss", 0, "bad unknown unknown");
     judged(".sss..", 0, "suspect unknown unknown unknown good good");
-    judged(".ssse", 0, "suspect unknown unknown unknown bad");
+    judged(".sssx", 0, "suspect unknown unknown unknown bad");
 }
 
 /* Either end, or the link; and which way the data came is known. */
@@ -112,6 +115,30 @@ static void altered_data_have_a_direction(void **state)
     findings_free(&fleet.acceptance.findings);
 }
 
+/* The host may be good. */
+static void an_agent_that_ended_or_never_called_is_not_bad(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *losses, *text;
+        enum found_kind kind;
+    } cases[] = {{".e", "h2: lost in stage pairs: rank 0 of the agents: ", FOUND_ENDED},
+                 {".a", "h2: ", FOUND_ABSENT}};
+    judged("..e", 0, "good good suspect");
+    judged("..a", 0, "good good unknown");
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct fleet_of_losses fleet;
+        fleet_lose(&fleet, cases[i].losses);
+        losses_find(&fleet.acceptance);
+        const struct found *found = &fleet.acceptance.findings.items[0];
+        assert_string_equal(found->text, cases[i].text);
+        assert_int_equal(found->kind, cases[i].kind);
+        assert_int_equal(found_action(found->kind), ACTION_START);
+        assert_int_equal(found->status, STATUS_TIMEOUT);
+        findings_free(&fleet.acceptance.findings);
+    }
+}
+
 /* A loss of another time, or one that ended, says nothing of rank 0's link, and those that it left
  * are fewer. */
 static void earlier_losses_do_not_hide_rank_0(void **state)
@@ -129,7 +156,7 @@ static void the_last_two_hosts_are_suspect(void **state)
     (void)state;
     judged(".s", 0, "suspect suspect");
     judged(".bS", 0, "suspect bad suspect");
-    judged(".e", 0, "good bad");
+    judged(".x", 0, "good bad");
 }
 
 static void after_rank_0_was_stopped_no_other_is_judged(void **state)
@@ -146,7 +173,7 @@ static void what_is_not_judged_is_unknown(void **state)
     (void)state;
     struct fleet_of_losses fleet;
     char said[100];
-    fleet_lose(&fleet, "..se");
+    fleet_lose(&fleet, "..sx");
     losses_find(&fleet.acceptance);
     healths_put(&fleet, said);
     assert_string_equal(said, "unknown unknown unknown bad");
@@ -159,6 +186,7 @@ int main(void)
         cmocka_unit_test(a_silent_host_among_others_is_bad),
         cmocka_unit_test(hosts_that_rank_0_cannot_hear_are_not_judged),
         cmocka_unit_test(altered_data_have_a_direction),
+        cmocka_unit_test(an_agent_that_ended_or_never_called_is_not_bad),
         cmocka_unit_test(earlier_losses_do_not_hide_rank_0),
         cmocka_unit_test(the_last_two_hosts_are_suspect),
         cmocka_unit_test(after_rank_0_was_stopped_no_other_is_judged),

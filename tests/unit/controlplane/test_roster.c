@@ -96,7 +96,7 @@ static void a_leader_takes_its_agents_along(void **state)
     join(&roster, 3, "c");
     join(&roster, 4, "a");
     roster_complete(&roster, "late");
-    roster_lose(&roster, 1, "it was killed", "pairs", "sendrecv");
+    roster_lose(&roster, 1, "it was killed", LOSS_ENDED, "pairs", "sendrecv");
     assert_int_equal(PRESENCE_LOST, roster.agents[2].presence);
     assert_int_equal(PRESENCE_PRESENT, roster.agents[3].presence);
     assert_int_equal(PRESENCE_PRESENT, roster.agents[4].presence);
@@ -104,10 +104,11 @@ static void a_leader_takes_its_agents_along(void **state)
     const struct fleet_host *b = &roster.hosts[1];
     assert_true(b->lost);
     assert_int_equal(1, b->lost_agent);
+    assert_int_equal(LOSS_ENDED, b->loss);
     assert_string_equal("it was killed", b->why);
     assert_string_equal("pairs", b->stage);
     assert_string_equal("sendrecv", b->doing);
-    roster_lose(&roster, 1, "again", "all", "alltoall"); /* once is enough */
+    roster_lose(&roster, 1, "again", LOSS_FAULT, "all", "alltoall"); /* once is enough */
     assert_string_equal("it was killed", b->why);
     roster_close(&roster);
 }
@@ -120,7 +121,7 @@ static void one_agent_takes_its_host_out(void **state)
     join(&roster, 1, "b");
     join(&roster, 2, "b");
     roster_complete(&roster, "late");
-    roster_lose(&roster, 2, "it was stopped", "", "");
+    roster_lose(&roster, 2, "it was stopped", LOSS_FAULT, "", "");
     assert_int_equal(PRESENCE_PRESENT, roster.agents[1].presence);
     assert_true(roster.hosts[1].lost);
     roster_close(&roster);
@@ -141,8 +142,10 @@ static void those_that_do_not_come_are_lost(void **state)
     assert_string_equal("", roster.hosts[2].name);
     assert_true(roster.hosts[2].lost);
     assert_string_equal("it did not call", roster.hosts[2].why);
+    assert_int_equal(LOSS_ABSENT, roster.hosts[2].loss);
     assert_string_equal("c", roster.hosts[3].name);
     assert_true(roster.hosts[3].lost);
+    assert_int_equal(LOSS_FAULT, roster.hosts[3].loss);
     const struct join_request late = request_of(2, 4, "b");
     char why[400];
     assert_int_equal(STATUS_TIMEOUT, roster_check(&roster, &late, why, sizeof why));
