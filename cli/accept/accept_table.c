@@ -124,6 +124,8 @@ static void findings_print(FILE *out, const struct acceptance *acceptance)
     }
     if (findings->count > FINDINGS_MOST)
         fprintf(out, "# and %d more: --json has all\n", findings->count - FINDINGS_MOST);
+    if (findings->count > 0)
+        fprintf(out, "# what the findings mean and what to do: man cctest-accept\n");
     free(sorted);
 }
 

@@ -212,15 +212,18 @@ static enum status names_check(const struct roster *roster)
 static enum status hosts_check(const struct acceptance *acceptance)
 {
     const struct roster *roster = acceptance->roster;
+    const struct fleet_host *hosts = roster->hosts;
     TRY(names_check(roster));
-    for (int h = 1; h < roster->host_count && roster->lost == 0; h++)
-        if (roster->hosts[h].count != roster->hosts[0].count)
+    for (int h = 1; h < roster->host_count && roster->lost == 0; h++) {
+        const struct fleet_host *more = hosts[h].count > hosts[0].count ? &hosts[h] : &hosts[0];
+        if (hosts[h].count != hosts[0].count)
             return fail(STATUS_USAGE,
                         "host %s has %d agent%s and host %s has %d: start as many on each host "
-                        "(srun --ntasks-per-node)",
-                        roster->hosts[0].name, roster->hosts[0].count,
-                        plural(roster->hosts[0].count), roster->hosts[h].name,
-                        roster->hosts[h].count);
+                        "(srun --ntasks-per-node); if ranks %d and %d, which both call their host "
+                        "%s, are on two hosts, give each a host name of its own",
+                        hosts[0].name, hosts[0].count, plural(hosts[0].count), hosts[h].name,
+                        hosts[h].count, more->agents[0], more->agents[1], more->name);
+    }
     return STATUS_OK;
 }
 

@@ -462,7 +462,7 @@ static enum status halves_all(struct acceptance *acceptance, struct stage_result
         status = halves_go(acceptance, &acceptance->above, "halves by the switches above", &said);
     if (said.waited >= WAITED_TOLD)
         text_add(&said.text,
-                 "; without the time in which ranks waited for their cores, up to %.0f%%",
+                 "; ranks waited for their cores in up to %.0f%% of the time, which does not count",
                  100 * said.waited);
     if (said.done > 0)
         stage_says(result, "bandwidth of pairs, as a share of what they have when few exchange: %s",
@@ -588,8 +588,11 @@ static void collective_judge(struct whole *whole, const char *name, const json_t
     bool excused = us * (1 - waited) <= most;
     whole->excused[whole->slow_count] = excused;
     struct found *found = &whole->slow[whole->slow_count++];
-    *found = (struct found){
-        .stage = STAGE_ALL, .kind = FOUND_NETWORK, .host = -1, .peer = -1, .status = STATUS_SLOW};
+    *found = (struct found){.stage = STAGE_ALL,
+                            .kind = excused ? FOUND_STOPPED : FOUND_NETWORK,
+                            .host = -1,
+                            .peer = -1,
+                            .status = STATUS_SLOW};
     snprintf(found->what, sizeof found->what, "%s", name);
     snprintf(found->text, sizeof found->text,
              "all: %s of 1M over %d ranks takes %s, but the slowest host (%s, %.3g GB/s) "

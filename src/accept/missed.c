@@ -31,7 +31,7 @@ struct missed missed_by(const struct acceptance *acceptance)
 
 void missed_put(const struct missed *missed, struct text *text)
 {
-    char latency[TIME_TEXT_MOST];
+    char latency[TIME_TEXT_MOST], interval[TIME_TEXT_MOST];
     if (isinf(missed->host_bandwidth))
         text_add(text, "all slow hosts and links, since none was measured again, ");
     else
@@ -44,6 +44,6 @@ void missed_put(const struct missed *missed, struct text *text)
         text_add(text, "links that lose less than %.2g%% of the packets, ", missed->loss);
     text_add(text,
              "hosts that are stopped or silent for less than %.2f s in all, and lost carriers or "
-             "counted errors that are rarer than one in %.0f s",
-             missed->standstill, missed->interval);
+             "counted errors that are rarer than one in %s",
+             missed->standstill, time_text(missed->interval, interval));
 }

@@ -225,7 +225,7 @@ two 2 "rank 1 .* other options than rank 0: .*ring.*mesh|rank 1 .* other options
     0: -a ring 1: -a mesh
 two 2 "other options than rank 0: '-b 32768' there, '-b [0-9]+' at rank 0" 1: -b 32K
 why usage 1 "$host" "rank 1 on host .* other options"
-two 2 "other options than rank 0: 'nothing' there, '--in-place' at rank 0" 0: --in-place
+two 2 "other options than rank 0: '--in-place' is missing there; give" 0: --in-place
 two 2 "other options" 1: -d double
 two 2 "other options" 0: --chunk 4K
 if build_other version VERSION=9.9.9; then

@@ -23,7 +23,8 @@
 #define HOSTS_MOST 33
 #define AGENTS     2 /* of a host */
 #define SPLIT_RUNS 3 /* few pairs, few others, and all of them */
-#define WITHOUT    "; without the time in which ranks waited for their cores, up to "
+#define WAITED_UP(share)                                                                           \
+    "; ranks waited for their cores in up to " share " of the time, which does not count"
 
 /* ---- the coordinator in place of that of controlplane/agents/ ---- */
 

@@ -418,6 +418,7 @@ static enum status coordinator_assemble(struct coordinator *coordinator)
     char why[120];
     snprintf(why, sizeof why, "it did not call rank 0 within %.3g s (--timeout)", timeout);
     roster_complete(roster, why);
+    membership_say_protection(membership, roster->host_count == 1);
     double pulse = fmax(PULSE_LEAST, PULSE_EACH * roster->leader_count);
     agent->heartbeat = fmin(pulse, agent->heartbeat);
     run_watch_start(&agent->watch, STOPPED_LEAST, STOPPED_PAUSE);

@@ -144,6 +144,12 @@ void bootstrap_close(struct bootstrap *bootstrap);
 enum status bootstrap_run(const struct bootstrap_options *options, struct bootstrap *bootstrap,
                           rank_main *main, void *argument);
 
+/* Rank 0, once all have joined: without a secret, a rank takes whoever reaches its port for a rank
+ * of the job. Between hosts that is their whole network for the whole job, so it is said once. The
+ * network reaches ranks of one host only while they meet: a warning in each such run would teach
+ * users to overlook it. */
+void membership_say_protection(const struct membership *membership, bool one_host);
+
 /* ---- Ranks that this process starts: processes or threads. ---- */
 
 /* The number of ranks: options->np, else the cores of the affinity mask, at least 2, at most 8. */

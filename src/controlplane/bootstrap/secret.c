@@ -125,3 +125,11 @@ void secret_mix(const unsigned char nonce[SECRET_BYTES], struct membership *memb
     crypto_generichash(membership->secret, SECRET_BYTES, nonce, SECRET_BYTES, key, sizeof key);
     sodium_memzero(key, sizeof key);
 }
+
+void membership_say_protection(const struct membership *membership, bool one_host)
+{
+    if (!membership->has_secret)
+        say_verbose(one_host ? 1 : 0,
+                    "CCTEST_SECRET is not set: the job is protected against accidents, not against "
+                    "attackers; set it to the same text for all ranks");
+}

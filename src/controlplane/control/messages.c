@@ -294,8 +294,8 @@ static bool option_among(const char *option, size_t length, const char *text)
 }
 
 /* The options in `text` that are not so in `other`, the first of them from its first difference on
- * if it is long: what a human wants to compare. */
-static const char *difference(const char *text, const char *other, char *part, size_t size)
+ * if it is long: what a human wants to compare. "": none. */
+static void difference(const char *text, const char *other, char *part, size_t size)
 {
     struct text differing = text_in(part, size);
     size_t same = 0;
@@ -314,7 +314,6 @@ static const char *difference(const char *text, const char *other, char *part, s
     }
     if (differing.used == size - 1)
         memcpy(part + size - 4, "...", 4);
-    return differing.used ? part : "nothing";
 }
 
 enum status join_request_check(const struct join_request *root, const struct join_request *pending,
@@ -341,12 +340,18 @@ enum status join_request_check(const struct join_request *root, const struct joi
     }
     if (memcmp(root->digest, pending->digest, sizeof root->digest) != 0) {
         char theirs[200], ours[200];
-        snprintf(refusal, size,
-                 "rank %d on host %s was started with other options than rank 0: '%s' there, '%s' "
-                 "at rank 0; give all the same",
-                 pending->rank, pending->host.name,
-                 difference(pending->options, root->options, theirs, sizeof theirs),
-                 difference(root->options, pending->options, ours, sizeof ours));
+        struct text text = text_in(refusal, size);
+        difference(pending->options, root->options, theirs, sizeof theirs);
+        difference(root->options, pending->options, ours, sizeof ours);
+        text_add(&text,
+                 "rank %d on host %s was started with other options than rank 0: ", pending->rank,
+                 pending->host.name);
+        if (!theirs[0] == !ours[0])
+            text_add(&text, "'%s' there, '%s' at rank 0", theirs, ours);
+        else
+            text_add(&text, "'%s' is missing %s", theirs[0] ? theirs : ours,
+                     theirs[0] ? "at rank 0" : "there");
+        text_add(&text, "; give all the same");
         return STATUS_USAGE;
     }
     return STATUS_OK;

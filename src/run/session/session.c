@@ -194,19 +194,14 @@ static enum status session_report(struct session *session, enum status status)
                                              : session->report->conclude(session->report, status);
 }
 
-/* Without a secret, a rank takes whoever reaches its port for a rank of the job. Between hosts that
- * is their whole network for the whole job, so rank 0 says it once. The network reaches ranks of
- * one host only while they meet: a warning in each such run would teach users to overlook it. */
 static void session_say_protection(const struct session *session)
 {
     const struct member *members = control_members(session->control);
     bool one_host = true;
     for (int r = 1; r < session->membership->ranks; r++)
         one_host &= members[r].node == members[0].node;
-    if (session->membership->rank == 0 && !session->membership->has_secret)
-        say_verbose(one_host ? 1 : 0,
-                    "CCTEST_SECRET is not set: the job is protected against accidents, not against "
-                    "attackers; set it to the same text for all ranks");
+    if (session->membership->rank == 0)
+        membership_say_protection(session->membership, one_host);
 }
 
 static void session_running(void *argument, const struct progress_snapshot *now)

@@ -100,10 +100,10 @@ static void options_that_differ_are_refused(void **state)
         {"datatype", "allreduce -d int32", "'-d int32' there, '-d float' at rank 0"},
         {"op", "allreduce -o max", "'-o max' there, '-o sum' at rank 0"},
         {"root", "broadcast -r all", "'-r all' there, '-r 0' at rank 0"},
-        {"in-place", "allreduce --in-place", "'--in-place' there, 'nothing' at rank 0"},
+        {"in-place", "allreduce --in-place", "'--in-place' is missing at rank 0; give"},
         {"counts", "alltoallv --counts zipf:1.5", "--counts zipf:1.5"},
-        {"shape", "allreduce --shape 1x2", "'--shape 1x2' there, 'nothing' at rank 0"},
-        {"split", "allreduce --split 2", "'--split 2' there, 'nothing' at rank 0"},
+        {"shape", "allreduce --shape 1x2", "'--shape 1x2' is missing at rank 0; give"},
+        {"split", "allreduce --split 2", "'--split 2' is missing at rank 0; give"},
         {"min-bytes", "allreduce -b 2K", "'-b 2048' there, '-b 1024' at rank 0"},
         {"max-bytes", "allreduce -e 2K", "'-e 2048' there, '-e 16777216' at rank 0"},
         {"step-factor", "allreduce -f 2", "'-f 2' there, '-f 4' at rank 0"},
@@ -119,20 +119,20 @@ static void options_that_differ_are_refused(void **state)
         {"executor", "allreduce --executor host", "'--executor host' there, '--executor auto' at"},
         {"protocol", "allreduce",
          "'--protocol ll' there, '--protocol auto' at"},                /* given by change_of() */
-        {"graph", "allreduce", "'--graph' there, 'nothing' at rank 0"}, /* likewise */
+        {"graph", "allreduce", "'--graph' is missing at rank 0; give"}, /* likewise */
         {"copy", "allreduce --copy zcopy", "'--copy zcopy' there, '--copy auto' at rank 0"},
         {"chunk", "allreduce --chunk 64K", "'--chunk 65536' there, '--chunk auto' at rank 0"},
         {"channels", "allreduce --channels 2", "'--channels 2' there, '--channels auto' at rank 0"},
-        {"slots", "allreduce --slots 8", "'--slots 8' there, 'nothing' at rank 0"},
-        {"slot-size", "allreduce --slot-size 4K", "'--slot-size 4096' there"},
+        {"slots", "allreduce --slots 8", "'--slots 8' is missing at rank 0; give"},
+        {"slot-size", "allreduce --slot-size 4K", "'--slot-size 4096' is missing at"},
         {"bind", "allreduce --bind none", "'--bind none' there, '--bind core' at rank 0"},
         {"timeout", "allreduce --timeout 2.5", "'--timeout 2.5' there, '--timeout 30' at"},
         {"tuning", "allreduce", /* likewise */
-         "'--tuning FILE (numbers 0000000000000007)' there, 'nothing' at"},
-        {"min-busbw", "allreduce --min-busbw 0.1", "'--min-busbw 0.1' there, 'nothing' at"},
-        {"profile", "allreduce --profile", "'--profile' there, 'nothing' at rank 0"},
+         "'--tuning FILE (numbers 0000000000000007)' is missing at rank 0; give"},
+        {"min-busbw", "allreduce --min-busbw 0.1", "'--min-busbw 0.1' is missing at rank 0; give"},
+        {"profile", "allreduce --profile", "'--profile' is missing at rank 0; give"},
         {"inject", "allreduce --inject kill:rank=1:iteration=3,delay:rank=0:us=5",
-         "'--inject kill:rank=1:iteration=3,delay:rank=0:us=5' there, 'nothing' at rank 0"},
+         "'--inject kill:rank=1:iteration=3,delay:rank=0:us=5' is missing at rank 0; give"},
     };
     size_t count = 0;
     for (const struct option_row *row = option_table; row->name; row++) {
@@ -216,14 +216,16 @@ static void agents_agree(void **state)
     char why[1024];
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         assert_int_equal(STATUS_USAGE, join_with(others[i], "accept", why, sizeof why));
-        assert_non_null(strstr(why, "there, '"));
+        assert_non_null(strstr(why, "rank 0; give all the same"));
     }
     static const char *const tunes[] = {"tune broadcast", "tune --rank-counts 2,4",
                                         "tune --budget 3", "tune -b 4", "tune -m shared"};
     for (size_t i = 0; i < sizeof tunes / sizeof *tunes; i++) {
         assert_int_equal(STATUS_USAGE, join_with(tunes[i], "tune", why, sizeof why));
-        assert_non_null(strstr(why, "there, '"));
+        assert_non_null(strstr(why, "rank 0; give all the same"));
     }
+    assert_int_equal(STATUS_USAGE, join_with("accept", "accept --quick", why, sizeof why));
+    assert_non_null(strstr(why, ": '--quick' is missing there; give all the same"));
     assert_int_equal(STATUS_OK,
                      join_with("tune --ompi a --nccl b --json c", "tune", why, sizeof why));
     assert_int_equal(STATUS_OK, join_with("accept --good a --bad b --junit c --json d -v", "accept",
