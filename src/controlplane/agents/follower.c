@@ -301,8 +301,8 @@ static bool follower_received(void *argument, struct child_link *child, const st
     return true;
 }
 
-/* Tells rank 0 that an agent of this host, or this one itself, is lost. */
-/* `ended`: its process, or its connection. */
+/* Tells rank 0 that an agent of this host, or this one itself, is lost. `ended`: its process, or
+ * its connection. */
 static void follower_report_lost(struct follower *follower, int rank, const char *why, bool ended)
 {
     struct bytes bytes = {0};
