@@ -13,7 +13,6 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/stats/stats.h"
 
 #define SERIES_NAME 80
 
@@ -157,27 +156,16 @@ static enum status rotation_run(struct soak *soak)
 
 /* ---- the end ---- */
 
-static void drift_report(struct soak *soak, const struct soak_series *series, int host,
-                         const struct drift *drift)
+static void drift_report(struct soak *soak, const struct soak_series *series,
+                         const struct drift_series *judged, int host, const struct drift *drift)
 {
-    struct acceptance *acceptance = soak->acceptance;
-    const char *label = acceptance->labels[host];
-    char first[NUMBER_TEXT_MOST], last[NUMBER_TEXT_MOST];
+    char what[FOUND_TEXT_MOST];
+    struct text text = text_in(what, sizeof what);
     soak->drifting += drift->drifts;
     soak->dipping += drift->dips_often && !drift->drifts;
-    if (drift->drifts)
-        stage_finds(acceptance, STAGE_SOAK, FOUND_DRIFT, host, HEALTH_SUSPECT, STATUS_SLOW,
-                    "%s: %s goes from %s to %s %s over %d rotations: %.0f%% worse%s", label,
-                    series->name, number_text(drift->first, 3, first),
-                    number_text(drift->last, 3, last), series->unit, drift->measured,
-                    100 * drift->worse, soak->hosts < HOSTS_COMPARED ? "" : " beside the fleet");
-    else
-        stage_finds(acceptance, STAGE_SOAK, FOUND_DRIFT, host, HEALTH_SUSPECT, STATUS_SLOW,
-                    "%s: %s dips in %d of %d rotations, to %s %s in rotation %d; other hosts "
-                    "in %.1f%%",
-                    label, series->name, drift->dips, drift->measured,
-                    number_text(series->values[drift->worst * soak->hosts + host], 3, last),
-                    series->unit, drift->worst + 1, 100 * drift->dips_share);
+    drift_put(judged, series->name, series->unit, host, drift, &text);
+    stage_finds(soak->acceptance, STAGE_SOAK, FOUND_DRIFT, host, HEALTH_SUSPECT, STATUS_SLOW,
+                "%s: %s", soak->acceptance->labels[host], what);
 }
 
 static void series_judge(struct soak *soak, const struct soak_series *series, struct drift *drifts)
@@ -193,7 +181,7 @@ static void series_judge(struct soak *soak, const struct soak_series *series, st
     drifts_find(&judged, drifts);
     for (int h = 0; h < soak->hosts; h++)
         if (drifts[h].drifts || drifts[h].dips_often)
-            drift_report(soak, series, h, &drifts[h]);
+            drift_report(soak, series, &judged, h, &drifts[h]);
 }
 
 static void soak_judge(struct soak *soak)

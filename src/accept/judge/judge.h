@@ -357,6 +357,11 @@ struct drift {
 
 void drifts_find(const struct drift_series *series, struct drift *drifts); /* of each host */
 
+/* Puts what is said of a host that drifts, or else dips often: "copy by all cores goes from 10.0
+ * to 7.50 GB/s over 24 rotations: 25% worse beside the fleet". */
+void drift_put(const struct drift_series *series, const char *name, const char *unit, int host,
+               const struct drift *drift, struct text *text);
+
 /* ---- Which hosts meet in which round: rounds of disjoint pairs, so that a whole fleet is
  * measured at the same time and no host has two partners at once.
  *

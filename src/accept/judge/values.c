@@ -258,3 +258,20 @@ void drifts_find(const struct drift_series *series, struct drift *drifts)
     free(work.excess);
     free(work.scratch);
 }
+
+void drift_put(const struct drift_series *series, const char *name, const char *unit, int host,
+               const struct drift *drift, struct text *text)
+{
+    char first[NUMBER_TEXT_MOST], last[NUMBER_TEXT_MOST];
+    if (drift->drifts)
+        text_add(text, "%s goes from %s to %s %s over %d rotations: %.0f%% worse%s", name,
+                 number_text(drift->first, 3, first), number_text(drift->last, 3, last), unit,
+                 drift->measured, 100 * drift->worse,
+                 series->hosts < HOSTS_COMPARED ? "" : " beside the fleet");
+    else
+        text_add(text,
+                 "%s dips in %d of %d rotations, to %s %s in rotation %d; other hosts in %.1f%%",
+                 name, drift->dips, drift->measured,
+                 number_text(series->values[drift->worst * series->hosts + host], 3, last), unit,
+                 drift->worst + 1, 100 * drift->dips_share);
+}

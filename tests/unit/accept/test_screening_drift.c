@@ -193,11 +193,103 @@ static void test_floors(void **state)
     assert_true(drift_of(true, 94, 6).drifts);       /* from 100 to 136 */
 }
 
+/* The words about a host are these; "": it neither drifts nor dips often. */
+static void check_words(const struct drift_series *series, int host, const char *expected)
+{
+    struct drift drifts[HOSTS];
+    char words[200] = "";
+    struct text text = text_in(words, sizeof words);
+    drifts_find(series, drifts);
+    if (drifts[host].drifts || drifts[host].dips_often)
+        drift_put(series, "latency", "us", host, &drifts[host], &text);
+    assert_string_equal(words, expected);
+}
+
+/* Host 1 falls behind the others, whose values do not move. Of two hosts none is the fleet. */
+static void test_words_of_drift(void **state)
+{
+    (void)state;
+    for (int hosts = 2; hosts <= HOSTS; hosts++) {
+        double values[9 * HOSTS];
+        for (int i = 0; i < 9 * hosts; i++)
+            values[i] = i % hosts == 1 ? 10 + i / hosts : 10;
+        const struct drift_series series = {.less_is_better = true,
+                                            .judged = 1,
+                                            .alarms = FALSE_ALARMS,
+                                            .rotations = 9,
+                                            .hosts = hosts,
+                                            .values = values};
+        check_words(&series, 0, "");
+        check_words(
+            &series, 1,
+            hosts < HOSTS_COMPARED
+                ? "latency goes from 11.0 to 17.0 us over 9 rotations: 55% worse"
+                : "latency goes from 11.0 to 17.0 us over 9 rotations: 55% worse beside the "
+                  "fleet");
+    }
+}
+
+/* Host 2 dips in five rotations, in one of them deepest: the first that is so. It is counted from
+ * 1. Host 0 dips once, so that of 7 * 24 rotations of the others one is a dip: 2 of 170. */
+static void test_words_of_dips(void **state)
+{
+    (void)state;
+    static const int deepest[] = {0, 5, 23};
+    for (int d = 0; d < 3; d++) {
+        char words[100];
+        double values[ROTATIONS * HOSTS];
+        for (int i = 0; i < ROTATIONS * HOSTS; i++)
+            values[i] = 10;
+        for (int dip = 0; dip < 4; dip++)
+            values[(7 + 3 * dip) * HOSTS + 2] = dip % 2 ? 20 : 30;
+        values[deepest[d] * HOSTS + 2] = d == 1 ? 30 : 37.5; /* as deep as one after it, or more */
+        values[9 * HOSTS] = 40;
+        const struct drift_series series = {.less_is_better = true,
+                                            .judged = 1,
+                                            .alarms = FALSE_ALARMS,
+                                            .rotations = ROTATIONS,
+                                            .hosts = HOSTS,
+                                            .values = values};
+        snprintf(words, sizeof words,
+                 "latency dips in 5 of 24 rotations, to %s us in rotation %d; other hosts in 1.2%%",
+                 d == 1 ? "30.0" : "37.5", deepest[d] + 1);
+        check_words(&series, 2, words);
+        check_words(&series, 0, "");
+    }
+}
+
+/* A host that is measured in five of all rotations dips once, and no other does: by chance that is
+ * rarer than the alarms, but once is not often. */
+static void test_one_dip(void **state)
+{
+    (void)state;
+    for (int dips = 1; dips <= 2; dips++) {
+        static struct soak soak;
+        for (int i = 0; i < ROTATIONS * HOSTS; i++)
+            soak.values[i] = i % HOSTS == 6 ? 0 : 10;
+        for (int r = 0; r < 5; r++)
+            soak.values[r * HOSTS + 6] = r > 0 && r <= dips ? 5 : 10;
+        const struct drift_series series = {.alarms = 0.1,
+                                            .judged = 1,
+                                            .rotations = ROTATIONS,
+                                            .hosts = HOSTS,
+                                            .values = soak.values};
+        drifts_find(&series, soak.drifts);
+        assert_int_equal(soak.drifts[6].measured, 5);
+        assert_int_equal(soak.drifts[6].dips, dips);
+        assert_true(binomial_tail(5, dips, 1.0 / 170) < series.alarms);
+        assert_int_equal(soak.drifts[6].dips_often, dips > 1);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_healthy), cmocka_unit_test(test_drift), cmocka_unit_test(test_dips),
-        cmocka_unit_test(test_few),     cmocka_unit_test(test_exact), cmocka_unit_test(test_floors),
+        cmocka_unit_test(test_healthy),        cmocka_unit_test(test_drift),
+        cmocka_unit_test(test_dips),           cmocka_unit_test(test_few),
+        cmocka_unit_test(test_exact),          cmocka_unit_test(test_floors),
+        cmocka_unit_test(test_words_of_drift), cmocka_unit_test(test_words_of_dips),
+        cmocka_unit_test(test_one_dip),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
