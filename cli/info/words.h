@@ -20,7 +20,7 @@ extern const struct status_row status_rows[];
 /* Words that tell one thing. */
 struct word_row {
     const char *names[SYNONYMS_MOST + 1]; /* ended by NULL */
-    const char *text;                  /* as that of an option (options.h) */
+    const char *text;                     /* as that of an option (options.h) */
 };
 
 /* Ended by a NULL name. CCTEST_<OPTION> is not among the variables. */

@@ -45,7 +45,7 @@ struct coordinator {
     int passing;       /* in so many runs; 0: in all */
     double waited;     /* share of its time that a second host then waits; not in the second pair */
     double few_waited; /* and when few exchange */
-    int congested;     /* half of that behind this switch; -1: none */
+    unsigned congested;               /* half of that behind these switches, as bits */
     const struct switch_level *level; /* NULL: there are no switches */
     bool parts;                       /* pairs of an even and an odd host have half of it, */
     int parts_most;                   /* in so many of the runs that try parts; 0: in all */
@@ -77,8 +77,10 @@ static inline double rate_of(const struct coordinator *coordinator, int a, int b
 static inline double share_of(const struct coordinator *coordinator, int a, int b)
 {
     const struct switch_level *level = coordinator->level;
-    bool is_cut = level && (level->switches[a] == coordinator->congested) !=
-                               (level->switches[b] == coordinator->congested);
+    bool is_cut = level && level->switches[a] != level->switches[b] &&
+                  (coordinator->congested >> level->switches[a] |
+                   coordinator->congested >> level->switches[b]) &
+                      1;
     if (coordinator->passing > 0 && coordinator->splits.runs >= coordinator->passing)
         return 1;
     bool ends = coordinator->parts_most > 0 && coordinator->parts_runs >= coordinator->parts_most;
@@ -275,7 +277,7 @@ static inline struct acceptance fleet_open(int hosts)
     static const struct accept_options asked = {.false_alarms = FALSE_ALARMS};
     static char names[HOSTS_MOST][8];
     static const char *labels[HOSTS_MOST];
-    fleet = (struct coordinator){.share = 1, .congested = -1};
+    fleet = (struct coordinator){.share = 1};
     fleet.roster = (struct roster){.ranks = hosts * AGENTS,
                                    .present = hosts * AGENTS,
                                    .agents = fleet.known,

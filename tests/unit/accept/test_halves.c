@@ -116,6 +116,7 @@ static void waits_for_cores_are_no_congestion(void **state)
         {0.6, 0.25, 0.5, "3 random halves of 32 hosts: 60%" WAITED_UP("25%"), 0, STAGE_PARTLY},
         {0.88, 0.09, 0, "3 random halves of 32 hosts: 97%", 0, STAGE_DONE},
         {0.5, 1, 0, "3 random halves of 32 hosts: 100%" WAITED_UP("99%"), 0, STAGE_DONE},
+        {0.9, 0.1, 0, "3 random halves of 32 hosts: 100%" WAITED_UP("10%"), 0, STAGE_DONE},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct acceptance acceptance = fleet_open(32);
@@ -157,6 +158,7 @@ static void collectives_of_all_are_explained_by_waits(void **state)
         const char *says[2];
     } cases[] = {
         {{3200, 3200}, {0, 0}, 0, {STATUS_OK}, {""}},
+        {{3250, 3250}, {0, 0}, 1, {STATUS_SLOW}, {"alltoall of 1M over 8 ranks takes "}},
         {{3300, 3300}, {0, 0}, 2, {STATUS_SLOW, STATUS_SLOW}, {SWITCHES, SWITCHES}},
         {{3300, 3300}, {0.1, 0.1}, 2, {STATUS_OK, STATUS_OK}, {WAITED "10%", WAITED "10%"}},
         {{6000, 6000}, {0.4, 0.4}, 2, {STATUS_SLOW, STATUS_SLOW}, {SWITCHES, SWITCHES}},
@@ -193,36 +195,119 @@ static void collectives_of_all_are_explained_by_waits(void **state)
     }
 }
 
-/* Behind switches of 8, 8, 4 and 8 hosts. */
+#define SWITCHES_MOST 5
+
+static void switches_name(char *name[SWITCHES_MOST])
+{
+    static char names[SWITCHES_MOST][3];
+    for (int s = 0; s < SWITCHES_MOST; s++) {
+        snprintf(names[s], sizeof names[s], "s%d", s % 10);
+        name[s] = names[s];
+    }
+}
+
+/* Hosts behind switches, of which some are congested. */
+struct switched_case {
+    int sizes[SWITCHES_MOST]; /* hosts of each switch */
+    unsigned congested;
+    int pairs;                 /* of a split */
+    const char *named, *cause; /* NULL: it is congested the first time alone */
+};
+
+#define LINKS_OF " and the others are congested"
+
+/* Less than half of the pairs of random halves have one end behind the congested ones. */
+static const struct switched_case switched_cases[] = {
+    {{8, 8, 4, 8}, 1 << 2, 12, "behind s2", "the links between this switch" LINKS_OF},
+    {{12, 3, 3, 7, 7}, 3 << 1, 15, "behind s[1-2]", "the links between these switches" LINKS_OF},
+    {{29, 3}, 1 << 0, 3, "between s[0-1]", "the network between them is congested"},
+    {{11, 5, 5, 11}, 3 << 1, 16, "between s[0-3]", "the network between them is congested"},
+    {{8, 8, 4, 8}, 1 << 2, 12, NULL, NULL},
+};
+
 static void switch_that_is_congested_is_named(void **state)
 {
     (void)state;
-    char names[4][3], *name[4];
-    int switches[28];
-    struct switch_level level = {.count = 4, .name = name, .switches = switches};
-    for (int s = 0; s < 4; s++) {
-        snprintf(names[s], sizeof names[s], "s%d", s & 3);
-        name[s] = names[s];
+    for (size_t c = 0; c < sizeof switched_cases / sizeof *switched_cases; c++) {
+        const struct switched_case *it = &switched_cases[c];
+        char *name[SWITCHES_MOST], text[400];
+        int switches[HOSTS_MOST], hosts = 0;
+        struct switch_level level = {.name = name, .switches = switches};
+        switches_name(name);
+        for (; level.count < SWITCHES_MOST && it->sizes[level.count] > 0; level.count++)
+            for (int h = 0; h < it->sizes[level.count]; h++)
+                switches[hosts++] = level.count;
+        struct acceptance acceptance = fleet_open(hosts);
+        struct stage_result result;
+        acceptance.leaves = level;
+        fleet.level = &level;
+        fleet.congested = it->congested;
+        fleet.passing = it->named ? 0 : 2 * 3 * SPLIT_RUNS;
+        fleet.splits.size = hosts / 2 / 8;
+        halve(&acceptance, &result);
+        assert_int_equal(fleet.splits.runs, 3 * 3 * SPLIT_RUNS);
+        snprintf(text, sizeof text,
+                 "3 random halves of %d hosts: 100%%, 6 halves by switch of %d switches: ", hosts,
+                 level.count);
+        assert_non_null(strstr(result.text, text));
+        assert_int_equal(acceptance.findings.count, it->named != NULL);
+        snprintf(text, sizeof text,
+                 "all: when %d pairs of hosts behind different switches exchange at once, the "
+                 "pairs %s have 50%% of the bandwidth that they have when few pairs exchange "
+                 "(threshold: 80%%): %s",
+                 it->pairs, it->named ? it->named : "", it->cause ? it->cause : "");
+        if (it->named)
+            assert_string_equal(acceptance.findings.items[0].text, text);
+        fleet_close(&acceptance);
     }
-    for (int h = 0; h < 28; h++)
-        switches[h] = h < 16 ? h / 8 : h < 20 ? 2 : 3;
-    struct acceptance acceptance = fleet_open(28);
-    struct stage_result result;
-    acceptance.leaves = level;
-    fleet.level = &level;
-    fleet.congested = 2;
-    fleet.splits.size = 1;
-    halve(&acceptance, &result);
-    assert_int_equal(fleet.splits.runs, 3 * 3 * SPLIT_RUNS);
-    assert_non_null(strstr(result.text, "3 random halves of 28 hosts: 100%, "));
-    assert_non_null(strstr(result.text, ", 6 halves by switch of 4 switches: "));
-    assert_int_equal(acceptance.findings.count, 1);
-    assert_string_equal(acceptance.findings.items[0].text,
-                        "all: when 12 pairs of hosts behind different switches exchange at once, "
-                        "the pairs behind s2 have 50% of the bandwidth that they have when few "
-                        "pairs exchange (threshold: 80%): the links between this switch and the "
-                        "others are congested");
-    fleet_close(&acceptance);
+}
+
+/* Four hosts are the fewest. */
+static void few_hosts_have_no_halves(void **state)
+{
+    (void)state;
+    for (int hosts = 3; hosts <= 5; hosts++) {
+        struct acceptance acceptance = fleet_open(hosts);
+        struct stage_result result;
+        fleet.splits.size = 1;
+        halve(&acceptance, &result);
+        assert_int_equal(fleet.splits.runs, hosts < 4 ? 0 : 3 * SPLIT_RUNS);
+        assert_int_equal(result.state, hosts < 4 ? STAGE_LEFT_OUT : STAGE_DONE);
+        assert_string_equal(result.why, hosts < 4 ? "fewer than 4 hosts are good" : "");
+        fleet_close(&acceptance);
+    }
+}
+
+/* Hosts behind one switch, or each behind its own, are not halved by switch. */
+static void switches_that_part_no_hosts_are_told(void **state)
+{
+    (void)state;
+    static const struct {
+        int switches[4];
+        const char *why; /* NULL: they are halved */
+    } cases[] = {{{1, 1, 1, 1}, "all good hosts are behind one switch, s1"},
+                 {{0, 1, 2, 3}, "each good host has a switch of its own"},
+                 {{0, 0, 1, 1}, NULL},
+                 {{0, 1, 2, 2}, NULL}};
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        char *name[SWITCHES_MOST], why[100] = "";
+        int switches[4];
+        struct switch_level level = {.count = 4, .name = name, .switches = switches};
+        struct acceptance acceptance = fleet_open(4);
+        struct stage_result result;
+        switches_name(name);
+        memcpy(switches, cases[c].switches, sizeof switches);
+        acceptance.leaves = level;
+        fleet.level = &level;
+        fleet.splits.size = 1;
+        halve(&acceptance, &result);
+        if (cases[c].why)
+            snprintf(why, sizeof why, "no halves by switch: %s", cases[c].why);
+        assert_string_equal(result.why, why);
+        assert_int_equal(result.state, cases[c].why ? STAGE_PARTLY : STAGE_DONE);
+        assert_int_equal(fleet.splits.runs, (cases[c].why ? 1 : 2) * 3 * SPLIT_RUNS);
+        fleet_close(&acceptance);
+    }
 }
 
 int main(void)
@@ -235,6 +320,8 @@ int main(void)
         cmocka_unit_test(waits_for_cores_are_no_congestion),
         cmocka_unit_test(collectives_of_all_are_explained_by_waits),
         cmocka_unit_test(switch_that_is_congested_is_named),
+        cmocka_unit_test(few_hosts_have_no_halves),
+        cmocka_unit_test(switches_that_part_no_hosts_are_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -62,7 +62,7 @@ struct difference_case {
 #define PORT  NIC "ports/1/"
 #define PCI_1 SYS "devices/pci0000:11/0000:11:01.0/"
 
-static const struct difference_case cases[] = {
+static const struct difference_case differences[] = {
     {PORT "rate", "200 Gb/sec (4X HDR)\n", "bad",
      "n4: mlx5_1 runs at 200 Gb/s; 7 of 8 hosts have 400"},
     {PORT "rate", "800 Gb/sec (4X XDR)\n", "note",
@@ -120,21 +120,21 @@ static const struct difference_case cases[] = {
 static void test_each_difference(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < sizeof differences / sizeof *differences; i++) {
         char command[2 * PATH_MAX], path[256];
-        snprintf(path, sizeof path, "%s/%s", names[SICK], cases[i].path);
+        snprintf(path, sizeof path, "%s/%s", names[SICK], differences[i].path);
         snprintf(command, sizeof command, "cd '%s' && if [ -e %s ]; then cp %s old; fi", tree, path,
                  path);
         assert_int_equal(0, system(command));
-        file_make(path, cases[i].text);
+        file_make(path, differences[i].text);
         host_collect(SICK);
         compare(HOSTS);
         assert_true(findings.count >= 1);
         for (int f = 0; f < findings.count; f++) /* no other host is blamed */
             assert_int_equal(findings.items[f].host, SICK);
-        expect_finding(cases[i].severity, SICK,
-                       cases[i].sentence ? cases[i].sentence
-                                         : "n4 tells no kernel; 7 of 7 hosts have 6.1.0");
+        expect_finding(differences[i].severity, SICK,
+                       differences[i].sentence ? differences[i].sentence
+                                               : "n4 tells no kernel; 7 of 7 hosts have 6.1.0");
         snprintf(command, sizeof command,
                  "cd '%s' && if [ -e old ]; then mv old %s; else rm -r %s; fi; rmdir -p $(dirname "
                  "%s) 2>/dev/null || true",
@@ -306,10 +306,23 @@ static void test_profile(void **state)
     expect_line("os = Some Linux 12", NULL);
     expect_line("limit.memlock = unlimited", NULL);
     expect_line("module.efa != loaded", NULL);
+    expect_line("nic.rate = 400Gbit/s", NULL);
+    expect_line("memory.bytes >= 3000000000000",
+                "n1 has 2.0 TiB of memory; x.profile:7 expects memory.bytes >= 3000000000000");
+    expect_line("limit.files = unlimited",
+                "n1 has a limit of 65536 open files; x.profile:7 expects limit.files = unlimited");
+    expect_line("nic.rate >= unlimited", "x.profile:7: nic.rate is given in Gb/s, not 'unlimited'");
     expect_line("nic.count = 8", "n1 has 2 RDMA ports; x.profile:7 expects nic.count = 8");
     expect_line("nic.rate >= 800 Gb/s",
                 "n1: mlx5_0 runs at 400 Gb/s; x.profile:7 expects nic.rate >= 800 Gb/s");
     assert_int_equal(findings.count, 2); /* and mlx5_1 */
+    expect_line("nic.mtu <= 9000", NULL);
+    expect_line("nic.rate <= 400 Gb/s", NULL);
+    expect_line("nic.mtu != 1500", NULL);
+    expect_line("nic.mtu != 9000", "n1: mlx5_0 has an MTU of 9000; x.profile:7 expects nic.mtu != "
+                                   "9000");
+    expect_line("nic.mtu <= 8999", "n1: mlx5_0 has an MTU of 9000; x.profile:7 expects nic.mtu <= "
+                                   "8999");
     expect_line("nic.mtu <= 1500", "n1: mlx5_0 has an MTU of 9000; x.profile:7 expects nic.mtu <= "
                                    "1500");
     expect_line("gpu.ecc = on", "n1 tells no gpu.ecc; x.profile:7 expects gpu.ecc = on");
@@ -335,6 +348,23 @@ struct small_fleet {
     struct inventory_host hosts[4];
     int count;
 };
+
+/* The longest key and value of a line, and longer ones by a byte. */
+static void test_long_lines(void **state)
+{
+    (void)state;
+    for (int over = 0; over < 2; over++) {
+        struct profile_line line;
+        char text[sizeof line.key + sizeof line.value + 1];
+        enum status expected = over ? STATUS_USAGE : STATUS_OK;
+        snprintf(text, sizeof text, "%0*d = 1", (int)sizeof line.key - 1 + over, 1);
+        assert_int_equal(profile_line_read(text, "x", 1, &line), expected);
+        assert_int_equal(strlen(line.key), over ? 0 : sizeof line.key - 1);
+        snprintf(text, sizeof text, "k = %0*d", (int)sizeof line.value - 1 + over, 1);
+        assert_int_equal(profile_line_read(text, "x", 1, &line), expected);
+        assert_int_equal(strlen(line.value), over ? 0 : sizeof line.value - 1);
+    }
+}
 
 static void fleet_make(struct small_fleet *fleet, int count)
 {
@@ -372,13 +402,190 @@ static void test_half_have_it(void **state)
     fleet_free_all(&fleet);
 }
 
+static void fleet_compare(const struct small_fleet *fleet)
+{
+    inventory_findings_free(&findings);
+    inventory_compare(fleet->hosts, fleet->count, &findings);
+}
+
+/* How many findings have these words, of the fleet or of hosts. */
+static int findings_with(const char *words, bool of_fleet)
+{
+    int count = 0;
+    for (int i = 0; i < findings.count; i++)
+        count += strstr(findings.items[i].text, words) && (findings.items[i].host < 0) == of_fleet;
+    return count;
+}
+
+/* A host that does not tell a fact has a note if more than half of the hosts tell it. Hosts that
+ * are lost are none. */
+static void test_untold(void **state)
+{
+    (void)state;
+    for (int lost = 0; lost < 2; lost++) {
+        for (int tell = 0; tell <= 4 - lost; tell++) {
+            struct small_fleet fleet;
+            fleet_make(&fleet, 4);
+            for (int h = 0; h < tell; h++)
+                inventory_add_text(&fleet.inventories[h], PART_HOST, "", "kernel", "6.1");
+            for (int h = 0; h < 4; h++)
+                inventory_add_text(&fleet.inventories[h], PART_HOST, "", "os", "12");
+            if (lost)
+                fleet.hosts[3].inventory = NULL;
+            fleet_compare(&fleet);
+            if (tell == 3 - lost) {
+                assert_int_equal(findings.count, 1);
+                expect_finding("note", tell,
+                               lost ? "m3 tells no kernel; 2 of 2 hosts have 6.1"
+                                    : "m4 tells no kernel; 3 of 3 hosts have 6.1");
+            } else {
+                assert_int_equal(findings.count, 0);
+            }
+            fleet_free_all(&fleet);
+        }
+    }
+}
+
+/* A host without a part does not tell of it, and that is no finding. */
+static void test_untold_of_parts(void **state)
+{
+    (void)state;
+    for (int has = 0; has < 2; has++) {
+        struct small_fleet fleet;
+        fleet_make(&fleet, 4);
+        for (int h = 0; h < 3 + has; h++)
+            inventory_add_text(&fleet.inventories[h], PART_NIC, "a", "state", "ACTIVE");
+        for (int h = 0; h < 4; h++)
+            inventory_add_text(&fleet.inventories[h], PART_INTERFACE, "a", "state", "up");
+        for (int h = 0; h < 3; h++)
+            inventory_add_number(&fleet.inventories[h], PART_NIC, "a", "rate", 400, 0);
+        fleet_compare(&fleet);
+        assert_int_equal(findings.count, has);
+        if (has)
+            expect_finding("note", 3, "m4: a tells no nic.rate; 3 of 3 hosts have 400 Gb/s");
+        fleet_free_all(&fleet);
+    }
+}
+
+/* The worst findings of a host come first, whatever is found earlier. A state that is right is a
+ * note, though most hosts have another. */
+static void test_worst_first(void **state)
+{
+    struct small_fleet fleet;
+    (void)state;
+    fleet_make(&fleet, 4);
+    for (int h = 0; h < 4; h++) {
+        struct inventory *inventory = &fleet.inventories[h];
+        inventory_add_text(inventory, PART_HOST, "", "kernel", h == 2 ? "5.14" : "6.1");
+        inventory_add_text(inventory, PART_NIC, "a", "state", h == 2 ? "ACTIVE" : "DOWN");
+        inventory_add_number(inventory, PART_NIC, "a", "mtu", h == 2 ? 1500 : 9000, 0);
+        inventory_add_text(inventory, PART_NIC, "a", "firmware", h == 2 ? "1" : "2");
+    }
+    fleet_compare(&fleet);
+    static const char *const expected[] = {"m3: a has an MTU of 1500; 3 of 4 hosts have 9000",
+                                           "m3: a has firmware 1; 3 of 4 hosts have 2",
+                                           "m3 runs the kernel 5.14; 3 of 4 hosts have 6.1",
+                                           "m3: a is ACTIVE; 3 of 4 hosts have DOWN"};
+    assert_int_equal(findings.count, 4);
+    for (int i = 0; i < 4; i++)
+        assert_string_equal(findings.items[i].text, expected[i]);
+    fleet_free_all(&fleet);
+}
+
+/* Three values are told, and how many more there are. */
+static void test_many_values(void **state)
+{
+    struct small_fleet fleet;
+    (void)state;
+    fleet_make(&fleet, 4);
+    for (int h = 0; h < 4; h++)
+        inventory_add_number(&fleet.inventories[h], PART_NIC, "a", "rate", 100 << h, 0);
+    fleet_compare(&fleet);
+    assert_int_equal(findings.count, 1);
+    expect_finding("suspect", -1,
+                   "4 hosts differ in nic.rate of a without a majority: 1 has 100 Gb/s (m1), 1 has "
+                   "200 Gb/s (m2), 1 has 400 Gb/s (m3), and 1 more values");
+    fleet_free_all(&fleet);
+}
+
+/* Hosts fall short of their best, x16, alike: a note of the fleet, where they are more than half of
+ * three hosts at least. */
+static void test_most_fall_short(void **state)
+{
+    static const struct {
+        int hosts, widths[4];
+        bool built_so;
+        int short_alone; /* hosts that fall short otherwise */
+    } cases[] = {{1, {8}, false, 1},          {2, {8, 8}, false, 2},
+                 {3, {8, 16, 16}, false, 1},  {3, {8, 16, 8}, true, 0},
+                 {3, {8, 8, 8}, true, 0},     {4, {8, 8, 16, 16}, false, 2},
+                 {4, {8, 4, 8, 8}, true, 1},  {4, {4, 8, 8, 16}, false, 3},
+                 {4, {4, 4, 8, 8}, false, 4}, {4, {16, 16, 16, 16}, false, 0}};
+    (void)state;
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        struct small_fleet fleet;
+        fleet_make(&fleet, cases[c].hosts);
+        for (int h = 0; h < cases[c].hosts; h++)
+            inventory_add_number(&fleet.inventories[h], PART_NIC, "a", "pcie.width",
+                                 cases[c].widths[h], 16);
+        fleet_compare(&fleet);
+        assert_int_equal(findings_with("its best is x16", true), cases[c].built_so);
+        assert_int_equal(findings_with("its best is x16", false), cases[c].short_alone);
+        fleet_free_all(&fleet);
+    }
+}
+
+/* Memory agrees within 1% of the larger one. */
+static void test_tolerance(void **state)
+{
+    static const struct {
+        double bytes;
+        const char *severity; /* NULL: it agrees */
+    } cases[] = {{990000, NULL}, {989999, "bad"}, {1010101, NULL}, {1010102, "note"}};
+    (void)state;
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        struct small_fleet fleet;
+        fleet_make(&fleet, 3);
+        for (int h = 0; h < 3; h++)
+            inventory_add_number(&fleet.inventories[h], PART_HOST, "", "memory.bytes",
+                                 h == 1 ? cases[c].bytes : 1e6, 0);
+        fleet_compare(&fleet);
+        assert_int_equal(findings.count, cases[c].severity != NULL);
+        if (cases[c].severity) {
+            assert_int_equal(findings.items[0].host, 1);
+            assert_string_equal(severity_names[findings.items[0].severity], cases[c].severity);
+        }
+        fleet_free_all(&fleet);
+    }
+}
+
+/* The profile of a fleet, which its hosts meet. */
+static void check_typical(const struct small_fleet *fleet, const char *expected)
+{
+    char *text, *rest = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+    assert_non_null(out);
+    assert_true(inventory_typical_put(fleet->hosts, fleet->count, out));
+    fclose(out);
+    assert_string_equal(text, expected);
+    for (char *at = strtok_r(text, "\n", &rest); at; at = strtok_r(NULL, "\n", &rest)) {
+        struct profile_line line;
+        struct expected_fact expectation;
+        assert_int_equal(profile_line_read(at, "x", 1, &line), STATUS_OK);
+        assert_int_equal(expected_fact_read(&line, &expectation), STATUS_OK);
+        inventory_findings_free(&findings);
+        inventory_expect(fleet->hosts, fleet->count, &expectation, 1, &findings);
+        assert_int_equal(findings.count, 0);
+    }
+    free(text);
+}
+
 /* A profile of what all have, which all meet: bytes are cut to whole MiB. */
 static void test_typical(void **state)
 {
     static const double locked[] = {2.5 * (1 << 20), 3 << 20, INFINITY};
     struct small_fleet fleet;
-    char *text, *rest = NULL;
-    size_t size;
     (void)state;
     fleet_make(&fleet, 3);
     for (int h = 0; h < 3; h++) {
@@ -387,21 +594,55 @@ static void test_typical(void **state)
         inventory_add_number(&fleet.inventories[h], PART_HOST, "", "limit.memlock", locked[h], 0);
         inventory_add_number(&fleet.inventories[h], PART_NIC, "a", "rate", h == 2 ? 100 : 400, 0);
     }
-    FILE *out = open_memstream(&text, &size);
-    assert_non_null(out);
-    assert_true(inventory_typical_put(fleet.hosts, fleet.count, out));
-    fclose(out);
-    assert_string_equal(text, "kernel = 6.1\nlimit.memlock >= 2M\nnic.rate >= 100 Gb/s\n");
-    for (char *at = strtok_r(text, "\n", &rest); at; at = strtok_r(NULL, "\n", &rest)) {
-        struct profile_line line;
-        struct expected_fact expected;
-        assert_int_equal(profile_line_read(at, "x", 1, &line), STATUS_OK);
-        assert_int_equal(expected_fact_read(&line, &expected), STATUS_OK);
-        inventory_findings_free(&findings);
-        inventory_expect(fleet.hosts, fleet.count, &expected, 1, &findings);
-        assert_int_equal(findings.count, 0);
+    check_typical(&fleet, "kernel = 6.1\nlimit.memlock >= 2M\nnic.rate >= 100 Gb/s\n");
+    fleet_free_all(&fleet);
+}
+
+/* A host may have less memory than another by its tolerance: 1% in all, half of what is free.
+ * Less than a MiB is told in bytes. */
+static void test_typical_bytes(void **state)
+{
+    static const struct {
+        double locked;
+        const char *text;
+    } cases[] = {{1 << 20, "1M"}, {(1 << 20) - 1, "1048575"}, {1.5, "1"}, {INFINITY, "unlimited"}};
+    char expected[256];
+    (void)state;
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        struct small_fleet fleet;
+        fleet_make(&fleet, 3);
+        for (int h = 0; h < 3; h++) {
+            struct inventory *inventory = &fleet.inventories[h];
+            inventory_add_number(inventory, PART_HOST, "", "memory.bytes", (1000 + h) << 20, 0);
+            inventory_add_number(inventory, PART_HOST, "", "memory.available",
+                                 (h == 1 ? 500 : 900) << 20, 0);
+            inventory_add_number(inventory, PART_HOST, "", "limit.memlock", cases[c].locked, 0);
+        }
+        snprintf(expected, sizeof expected,
+                 "memory.bytes >= 990M\nmemory.available >= 250M\nlimit.memlock >= %s\n",
+                 cases[c].text);
+        check_typical(&fleet, expected);
+        fleet_free_all(&fleet);
     }
-    free(text);
+}
+
+/* Nothing is told of what is 0, not loaded, not alike, or not known of each host. */
+static void test_typical_leaves_out(void **state)
+{
+    struct small_fleet fleet;
+    (void)state;
+    fleet_make(&fleet, 3);
+    for (int h = 0; h < 3; h++) {
+        struct inventory *inventory = &fleet.inventories[h];
+        inventory_add_number(inventory, PART_HOST, "", "gpu.count", h, 0);
+        inventory_add_text(inventory, PART_HOST, "", "module.mlx5_ib", NOT_LOADED);
+        inventory_add_text(inventory, PART_HOST, "", "module.efa", "2.1");
+        inventory_add_number(inventory, PART_NIC, "a", "mtu", 9000, 0);
+        inventory_add_number(inventory, PART_INTERFACE, "b", "mtu", h ? 1500 : 9000, 0);
+        if (h < 2)
+            inventory_add_text(inventory, PART_HOST, "", "os", "12");
+    }
+    check_typical(&fleet, "module.efa = 2.1\nnic.mtu = 9000\n");
     fleet_free_all(&fleet);
 }
 
@@ -414,11 +655,25 @@ static int end(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_equal),        cmocka_unit_test(test_each_difference),
-        cmocka_unit_test(test_parts),        cmocka_unit_test(test_no_majority),
-        cmocka_unit_test(test_slot),         cmocka_unit_test(test_built_so),
-        cmocka_unit_test(test_own_best),     cmocka_unit_test(test_profile),
-        cmocka_unit_test(test_half_have_it), cmocka_unit_test(test_typical),
+        cmocka_unit_test(test_equal),
+        cmocka_unit_test(test_each_difference),
+        cmocka_unit_test(test_parts),
+        cmocka_unit_test(test_no_majority),
+        cmocka_unit_test(test_slot),
+        cmocka_unit_test(test_built_so),
+        cmocka_unit_test(test_own_best),
+        cmocka_unit_test(test_profile),
+        cmocka_unit_test(test_half_have_it),
+        cmocka_unit_test(test_typical),
+        cmocka_unit_test(test_untold),
+        cmocka_unit_test(test_untold_of_parts),
+        cmocka_unit_test(test_worst_first),
+        cmocka_unit_test(test_many_values),
+        cmocka_unit_test(test_most_fall_short),
+        cmocka_unit_test(test_tolerance),
+        cmocka_unit_test(test_typical_bytes),
+        cmocka_unit_test(test_typical_leaves_out),
+        cmocka_unit_test(test_long_lines),
     };
     return cmocka_run_group_tests(tests, trees_make, end);
 }

@@ -314,6 +314,43 @@ static void test_patience_with_losses(void **state)
     simulated_free(&f);
 }
 
+/* A link was slow once. Two good readings clear it, or six, if one of them is slow again. */
+static void test_patience_with_slowness(void **state)
+{
+    (void)state;
+    static const struct {
+        int slow; /* the number of the reading that is; -1: none */
+        int tries;
+    } cases[] = {{-1, 2}, {0, 6}, {1, 6}};
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        struct simulated f;
+        fleet_quiet(&f, 6, 1);
+        pairs_measure(&f);
+        for (size_t i = 0; i < f.count; i++) {
+            struct reading *r = &f.readings[i];
+            if (r->metric == METRIC_LATENCY && r->from + r->to == 1)
+                r->value *= 2;
+        }
+        const struct fleet_config config = {.hosts = 6, .rails = 1};
+        struct references references = references_default();
+        struct fleet *fleet = fleet_create(&config, f.readings, f.count);
+        struct isolation *isolation = isolation_create(fleet, &references, f.readings, f.count, 1);
+        for (int n = 0; n < cases[c].tries; n++) {
+            const struct reading again = {.from = 0,
+                                          .to = 1,
+                                          .metric = METRIC_LATENCY,
+                                          .value = n == cases[c].slow ? 2 * LATENCY : LATENCY};
+            assert_int_equal(isolation->suspects->peer + isolation->suspects->host, 1);
+            assert_int_equal(isolation->suspects->state, SUSPECT_OPEN);
+            isolation_add(isolation, &again, 1);
+        }
+        assert_int_equal(isolation->suspects->state, SUSPECT_CLEARED);
+        isolation_free(isolation);
+        fleet_free(fleet);
+        simulated_free(&f);
+    }
+}
+
 static void test_host_that_leaves(void **state)
 {
     (void)state;
@@ -363,6 +400,7 @@ int main(void)
         cmocka_unit_test(test_ways_of_losses),
         cmocka_unit_test(test_losses_explain_their_way),
         cmocka_unit_test(test_patience_with_losses),
+        cmocka_unit_test(test_patience_with_slowness),
         cmocka_unit_test(test_host_that_leaves),
         cmocka_unit_test(test_near_partners),
     };

@@ -150,13 +150,12 @@ static void algorithms_are_ranked(void **state)
     ranking_print(out, &job, cells, sizeof cells / sizeof *cells);
     fclose(out);
     assert_string_equal(
-        printed,
-        "#\n# busbw in GB/s and place, by algorithm and size; the best mean place first:\n"
-        "#\n#                 1K   #         2K   #\n"
-        "# oneshot      0.500   1      0.250   2\n"
-        "# bruck        0.300   2          -   -\n"
-        "# ring         0.250   3      0.250   2\n"
-        "# tree         wrong   -      0.500   1\n");
+        printed, "#\n# busbw in GB/s and place, by algorithm and size; the best mean place first:\n"
+                 "#\n#                 1K   #         2K   #\n"
+                 "# oneshot      0.500   1      0.250   2\n"
+                 "# bruck        0.300   2          -   -\n"
+                 "# ring         0.250   3      0.250   2\n"
+                 "# tree         wrong   -      0.500   1\n");
     free(printed);
 }
 

@@ -132,6 +132,10 @@ static void link_has_the_latencies_of_all_jobs(void **state)
     assert_int_equal(STATUS_OK, model_fit(&both, found));
     assert_true(found->links[0].core.least == 40 && found->links[0].core.most == 200);
     assert_ptr_equal(&found->links[0], model_link_moved(found));
+    found->links[0].core.least = 100; /* not more than CORES_MOVED_FACTOR times */
+    assert_null(model_link_moved(found));
+    found->links[0].core.least = 99;
+    assert_ptr_equal(&found->links[0], model_link_moved(found));
     found->links[0].core.least = 150;
     assert_null(model_link_moved(found));
     for (int m = 0; m < 2; m++)

@@ -83,6 +83,9 @@ static void ranks_take_rails_in_turn(void **state)
         simulation.node = node;
         simulation.transports = verbs;
         assert_float_equal(time_of(&simulation), ALPHA + cases[i].times * COUNT * 4 * BETA, 1e-6);
+        for (int rail = 0; rail < 5 && !cases[i].nic; rail++)
+            assert_ptr_equal(model_link(simulation.model, verbs, DISTANCE_NETWORK, rail),
+                             &simulation.model->links[rail % 2]);
     }
     counts_free(partners);
 }
@@ -229,6 +232,34 @@ static void ranks_share_a_core(void **state)
     assert_float_equal(time_of(&simulation), 2 * (5 + 3 * message), 1e-9);
     model->cores = 2;
     assert_float_equal(time_of(&simulation), 5 + message, 1e-9);
+    /* So do the bytes that a core receives, and those of both kinds. */
+    model->links[0].paths[0].receive_byte = (struct curve){1, {{1, 2 * BETA}}};
+    assert_float_equal(time_of(&simulation), 5 + 3 * message, 1e-9);
+    model->cores = 1;
+    assert_float_equal(time_of(&simulation), 2 * (5 + 3 * 3 * message), 1e-9);
+    model->links[0].paths[0].send_byte.count = 0;
+    assert_float_equal(time_of(&simulation), 2 * (5 + 2 * 3 * message), 1e-9);
+    model->links[0].paths[0].sharing = 0; /* as alone */
+    assert_float_equal(time_of(&simulation), 2 * (5 + 2 * message), 1e-9);
+}
+
+/* The cost of a byte grows with the bytes of all ranks of a core, which share its cache: by BETA
+ * with each doubling of them. */
+static void ranks_share_the_cache_of_a_core(void **state)
+{
+    (void)state;
+    struct model *model = textbook(PORT_NONE);
+    struct choice choice = choice_of(algorithm_find(COLLECTIVE_ALLGATHER, "ring"));
+    struct problem problem = problem_of(COLLECTIVE_ALLGATHER, 2, COUNT);
+    const double message = (double)COUNT * 4;
+    model->links[0].paths[0] =
+        (struct path_cost){.path = PATH_BCOPY, .send_byte = {2, {{1, BETA}, {1 << 30, 31 * BETA}}}};
+    const struct simulation simulation = simulation_of(model, &choice, &problem);
+    model->cores = 2;
+    double apart = time_of(&simulation);
+    assert_true(apart > message * BETA);
+    model->cores = 1;
+    assert_float_equal(time_of(&simulation), 2 * (apart + message * BETA), 1e-6);
 }
 
 static int compare_times(const void *a, const void *b)
@@ -431,6 +462,11 @@ static void short_messages_move_whole(void **state)
     assert_float_equal(time_of(&simulation), whole, 1e-9);
     problem.count = 256; /* the last message: four blocks, 4 KiB */
     assert_float_equal(time_of(&simulation), whole, 1e-9);
+    model->links[0].paths[0].window = 4096;
+    assert_float_equal(time_of(&simulation), whole, 1e-9);
+    model->links[0].paths[0].window = 4095; /* it does not fit */
+    assert_true(time_of(&simulation) < whole);
+    model->links[0].paths[0].window = 0;
     problem.count = 257;
     assert_true(time_of(&simulation) < whole);
     problem.count = 2;
@@ -495,6 +531,99 @@ static void long_messages_stream(void **state)
     simulation.pieces = 256;
     double streamed = time_of(&simulation), part = (64 << 10) * BETA;
     assert_true(streamed > message && streamed < 7 * ALPHA + message + 6.5 * part);
+}
+
+/* The cost of an operation beside its bytes counts once, in however many pieces it moves. */
+static void pieces_begin_once(void **state)
+{
+    (void)state;
+    for (int pieces = 1; pieces <= 64; pieces *= 4) {
+        struct model *model = textbook(PORT_NONE);
+        struct choice choice = choice_of(algorithm_find(COLLECTIVE_BROADCAST, "linear"));
+        struct problem problem = problem_of(COLLECTIVE_BROADCAST, 2, 256 << 10);
+        const double bytes = 1 << 20;
+        model->links[0].paths[0] = (struct path_cost){
+            .path = PATH_BCOPY, .send_overhead = 5, .send_byte = {1, {{1, BETA}}}};
+        struct simulation simulation = simulation_of(model, &choice, &problem);
+        simulation.pieces = pieces;
+        simulation.chunk = 16 << 10;
+        assert_float_equal(time_of(&simulation), 5 + bytes * BETA, 1e-6);
+        choice = choice_of(algorithm_find(COLLECTIVE_ALLGATHER, "ring"));
+        problem = problem_of(COLLECTIVE_ALLGATHER, 1, 256 << 10); /* a copy alone */
+        model->copy_overhead = 3;
+        model->copy = (struct curve){1, {{1, BETA}}};
+        assert_float_equal(time_of(&simulation), 3 + bytes * BETA, 1e-6);
+    }
+}
+
+/* Combining takes the place of a copy, unless the path combines apart. Where copying takes longer
+ * than combining, a core has no time back. */
+static void combining_takes_the_place_of_a_copy(void **state)
+{
+    (void)state;
+    struct model *model = textbook(PORT_NONE);
+    struct choice choice = choice_of(algorithm_find(COLLECTIVE_ALLREDUCE, "recursive-doubling"));
+    struct problem problem = problem_of(COLLECTIVE_ALLREDUCE, 2, COUNT);
+    struct path_cost *path = &model->links[0].paths[0];
+    *path = (struct path_cost){.path = PATH_BCOPY, .receive_byte = {1, {{1, BETA}}}};
+    const struct simulation simulation = simulation_of(model, &choice, &problem);
+    for (int apart = 0; apart < 2; apart++) {
+        for (int times = 0; times <= 3; times++) {
+            double copy = times * GAMMA / 2, message = (double)COUNT * 4;
+            model->copy = (struct curve){1, {{1, copy}}};
+            path->combines_apart = apart;
+            assert_float_equal(time_of(&simulation),
+                               message * (BETA + fmax(GAMMA - (apart ? 0 : copy), 0)), 1e-6);
+        }
+    }
+}
+
+/* The first transport that has links counts. Within a host the other distance is better than none;
+ * across hosts none is. */
+static void links_of_a_distance(void **state)
+{
+    (void)state;
+    const struct transport_choice both[3] = {{.transport = transport_find("tcp")},
+                                             {.transport = transport_find("shm")}};
+    struct model *model = textbook(PORT_NONE);
+    model->links[1] = model->links[0];
+    strcpy(model->links[1].transport, "shm");
+    model->link_count = 2;
+    for (enum rank_distance has = DISTANCE_CACHE; has <= DISTANCE_NETWORK; has++) {
+        for (enum rank_distance asked = DISTANCE_CACHE; asked <= DISTANCE_NETWORK; asked++) {
+            bool none = (has == DISTANCE_NETWORK) != (asked == DISTANCE_NETWORK);
+            model->links[0].distance = model->links[1].distance = has;
+            for (int first = 0; first < 2; first++)
+                assert_ptr_equal(model_link(model, &both[first], asked, 0),
+                                 none ? NULL : &model->links[first]);
+        }
+    }
+}
+
+/* The row of a path with the largest least bytes that a message has, or else its first one. Of a
+ * path without rows: of the nearest one below it. */
+static void rows_of_a_path(void **state)
+{
+    (void)state;
+    enum { ROWS = 4 };
+    static const struct {
+        enum path path;
+        size_t bytes;
+        int row;
+    } cases[] = {{PATH_BCOPY, 0, 0},       {PATH_BCOPY, 4095, 0},  {PATH_BCOPY, 4096, 1},
+                 {PATH_BCOPY, 1 << 20, 1}, {PATH_ZCOPY, 65535, 2}, {PATH_ZCOPY, 65536, 2},
+                 {PATH_ZCOPY, 1 << 20, 3}};
+    struct link_model link = {.path_count = ROWS};
+    link.paths[0] = (struct path_cost){.path = PATH_BCOPY};
+    link.paths[1] = (struct path_cost){.path = PATH_BCOPY, .least = 4096};
+    link.paths[2] = (struct path_cost){.path = PATH_ZCOPY, .least = 65536};
+    link.paths[3] = (struct path_cost){.path = PATH_ZCOPY, .least = 1 << 20};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        assert_ptr_equal(link_path(&link, cases[i].path, cases[i].bytes),
+                         &link.paths[cases[i].row]);
+    link.path_count = 2;
+    assert_ptr_equal(link_path(&link, PATH_ZCOPY, 4095), &link.paths[0]);
+    assert_ptr_equal(link_path(&link, PATH_ZCOPY, 4096), &link.paths[1]);
 }
 
 /* A sender that may not be ahead waits for its receiver. */
@@ -572,18 +701,34 @@ static void receivers_grant(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(messages_share_a_port),     cmocka_unit_test(hosts_share_a_port),
-        cmocka_unit_test(ranks_take_rails_in_turn),  cmocka_unit_test(a_slow_rail_receives_slowly),
-        cmocka_unit_test(rails_share_links),         cmocka_unit_test(rails_part_ranks),
-        cmocka_unit_test(groups_share_a_port),       cmocka_unit_test(messages_share_links),
-        cmocka_unit_test(ranks_share_a_core),        cmocka_unit_test(steps_end_anew_in_each_phase),
-        cmocka_unit_test(the_median_phase_counts),   cmocka_unit_test(messages_wait_for_a_turn),
-        cmocka_unit_test(caches_part_ranks),         cmocka_unit_test(cores_share_memory),
-        cmocka_unit_test(messages_keep_a_gap),       cmocka_unit_test(followers_keep_their_order),
-        cmocka_unit_test(published_cases_come_out),  cmocka_unit_test(short_messages_move_whole),
-        cmocka_unit_test(hosts_are_released_apart),  cmocka_unit_test(long_messages_stream),
-        cmocka_unit_test(windows_hold_senders_back), cmocka_unit_test(receivers_pull),
+        cmocka_unit_test(messages_share_a_port),
+        cmocka_unit_test(hosts_share_a_port),
+        cmocka_unit_test(ranks_take_rails_in_turn),
+        cmocka_unit_test(a_slow_rail_receives_slowly),
+        cmocka_unit_test(rails_share_links),
+        cmocka_unit_test(rails_part_ranks),
+        cmocka_unit_test(groups_share_a_port),
+        cmocka_unit_test(messages_share_links),
+        cmocka_unit_test(ranks_share_a_core),
+        cmocka_unit_test(steps_end_anew_in_each_phase),
+        cmocka_unit_test(the_median_phase_counts),
+        cmocka_unit_test(messages_wait_for_a_turn),
+        cmocka_unit_test(caches_part_ranks),
+        cmocka_unit_test(cores_share_memory),
+        cmocka_unit_test(messages_keep_a_gap),
+        cmocka_unit_test(followers_keep_their_order),
+        cmocka_unit_test(published_cases_come_out),
+        cmocka_unit_test(short_messages_move_whole),
+        cmocka_unit_test(hosts_are_released_apart),
+        cmocka_unit_test(long_messages_stream),
+        cmocka_unit_test(windows_hold_senders_back),
+        cmocka_unit_test(receivers_pull),
         cmocka_unit_test(receivers_grant),
+        cmocka_unit_test(pieces_begin_once),
+        cmocka_unit_test(ranks_share_the_cache_of_a_core),
+        cmocka_unit_test(links_of_a_distance),
+        cmocka_unit_test(rows_of_a_path),
+        cmocka_unit_test(combining_takes_the_place_of_a_copy),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

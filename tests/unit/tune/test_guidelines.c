@@ -109,6 +109,8 @@ static void test_sizes(void **state)
                 "allreduce, 50 us: use allreduce ring of 1K");
     lines[1].bytes = 1000; /* less work */
     assert_none(lines, 2);
+    lines[1].bytes = 1032 - 4 * 4; /* by a block of each rank */
+    assert_none(lines, 2);
     lines[1].bytes = 4096; /* more work, and faster all the same */
     size_t found;
     free(check(lines, 2, &found));
@@ -144,7 +146,89 @@ static void test_own_kind(void **state)
     assert_none(split, 2);
 }
 
-/* Within noise, zero bytes, a barrier, another operator. */
+/* A message in parts: their number is rounded up, and 64 are the most. */
+static void test_parts(void **state)
+{
+    (void)state;
+    static const struct {
+        size_t whole, part;
+        int times; /* 0: no split */
+    } cases[] = {{1025, 1024, 2},
+                 {2048, 1024, 2},
+                 {2049, 1024, 3},
+                 {3072, 1024, 3},
+                 {2, 1, 2},
+                 {64 * 1024, 1024, 64},
+                 {63 * 1024 + 1, 1024, 64},
+                 {64 * 1024 + 1, 1024, 0}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct timed_line lines[] = {line_of(COLLECTIVE_GATHER, "ring", cases[i].whole, 1e6),
+                                           line_of(COLLECTIVE_GATHER, "linear", cases[i].part, 10)};
+        size_t found;
+        struct violation *violations = check(lines, 2, &found);
+        assert_int_equal(found, cases[i].times > 0);
+        if (found > 0) {
+            assert_int_equal(violations->guideline, GUIDELINE_SPLIT);
+            assert_int_equal(violations->times, cases[i].times);
+            assert_true(violations->bound == 10.0 * cases[i].times);
+        }
+        free(violations);
+    }
+}
+
+/* The first of equal times is the best, and of equal ratios the first line comes first, and then
+ * the first guideline. */
+static void test_ties(void **state)
+{
+    (void)state;
+    const struct timed_line best[] = {line_of(COLLECTIVE_GATHER, "ring", 1024, 30),
+                                      line_of(COLLECTIVE_GATHER, "linear", 1024, 30),
+                                      line_of(COLLECTIVE_GATHER, "ring", 4096, 20)};
+    assert_text(best, 3,
+                "gather 1K, 4 ranks, float: 30 us (ring), 1.50 times 4K, 20 us: use ring of 4K");
+    const struct timed_line equal[] = {line_of(COLLECTIVE_REDUCE, "ring", 1024, 30),
+                                       line_of(COLLECTIVE_GATHER, "ring", 1024, 30),
+                                       line_of(COLLECTIVE_SCATTER, "ring", 1024, 30),
+                                       line_of(COLLECTIVE_SCATTER, "ring", 2048, 20),
+                                       line_of(COLLECTIVE_GATHER, "ring", 2048, 20),
+                                       line_of(COLLECTIVE_REDUCE, "ring", 2048, 20)};
+    size_t found;
+    struct violation *violations = check(equal, 6, &found);
+    assert_int_equal(found, 3);
+    for (size_t i = 0; i < found; i++)
+        assert_int_equal(violations[i].line, i);
+    free(violations);
+    const struct timed_line both[] = {line_of(COLLECTIVE_GATHER, "ring", 2048, 30),
+                                      line_of(COLLECTIVE_GATHER, "ring", 1024, 10),
+                                      line_of(COLLECTIVE_GATHER, "ring", 4096, 20)};
+    violations = check(both, 3, &found);
+    assert_int_equal(found, 2);
+    assert_int_equal(violations[0].guideline, GUIDELINE_SMALLER);
+    assert_int_equal(violations[1].guideline, GUIDELINE_SPLIT);
+    free(violations);
+}
+
+/* The fastest of several lines that could be run instead is told, wherever it stands. */
+static void test_worst(void **state)
+{
+    (void)state;
+    for (int swapped = 0; swapped < 2; swapped++) {
+        struct timed_line lines[] = {line_of(COLLECTIVE_GATHER, "ring", 1024, 30),
+                                     line_of(COLLECTIVE_GATHER, "ring", 4096, 20),
+                                     line_of(COLLECTIVE_GATHER, "ring", 8192, 10)};
+        lines[1 + swapped] = line_of(COLLECTIVE_GATHER, "ring", 4096, 20);
+        lines[2 - swapped] = line_of(COLLECTIVE_GATHER, "ring", 8192, 10);
+        size_t found;
+        struct violation *violations = check(lines, 3, &found);
+        assert_int_equal(found, 2); /* 1K, and 4K beside 8K */
+        assert_int_equal(violations[0].line, 0);
+        assert_int_equal(violations[0].instead[0], 2 - swapped);
+        assert_true(violations[0].ratio == 3);
+        free(violations);
+    }
+}
+
+/* Within noise, zero bytes, a barrier, another operator, other ranks. */
 static void test_not_compared(void **state)
 {
     (void)state;
@@ -152,8 +236,13 @@ static void test_not_compared(void **state)
                                  line_of(COLLECTIVE_ALLREDUCE, "ring", 1024, 20)};
     lines[0].low = 15;
     assert_none(lines, 2);
+    lines[0].low = lines[1].high;
+    assert_none(lines, 2);
     lines[0].low = 29;
     lines[1].op = "max";
+    assert_none(lines, 2);
+    lines[1].op = "sum";
+    lines[1].ranks = 5;
     assert_none(lines, 2);
     struct timed_line none[] = {line_of(COLLECTIVE_BROADCAST, "a", 1024, 30),
                                 line_of(COLLECTIVE_BROADCAST, "a", 0, 10)};
@@ -182,9 +271,11 @@ static void test_order(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sequence),     cmocka_unit_test(test_table),
-        cmocka_unit_test(test_sizes),        cmocka_unit_test(test_own_kind),
-        cmocka_unit_test(test_not_compared), cmocka_unit_test(test_order),
+        cmocka_unit_test(test_sequence), cmocka_unit_test(test_table),
+        cmocka_unit_test(test_sizes),    cmocka_unit_test(test_own_kind),
+        cmocka_unit_test(test_parts),    cmocka_unit_test(test_ties),
+        cmocka_unit_test(test_worst),    cmocka_unit_test(test_not_compared),
+        cmocka_unit_test(test_order),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
