@@ -189,7 +189,8 @@ const struct algorithm reduce_scatter_nb = {
     .name = "nb",
     .aliases = {"nonuniform-bruck"},
     .collectives = SERVES(REDUCE_SCATTER) | SERVES(REDUCE_SCATTERV),
-    .summary = "partial sums travel by the bits of their distance, lowest first: to r+1, r+2, ...",
+    .summary =
+        "partial sums travel by the bits of their distance, lowest first: r+1, r+2, r+4, ...",
     .rounds = "ceil(log2 p)",
     .sent = "(p-1)b",
     .users = "HCCL",
@@ -201,7 +202,8 @@ const struct algorithm reduce_scatter_nhr = {
     .name = "nhr",
     .aliases = {"nonuniform-hierarchical-ring"},
     .collectives = SERVES(REDUCE_SCATTER) | SERVES(REDUCE_SCATTERV),
-    .summary = "partial sums travel by the bits of their distance, lowest first: to r-1, r-2, ...",
+    .summary =
+        "partial sums travel by the bits of their distance, lowest first: r-1, r-2, r-4, ...",
     .rounds = "ceil(log2 p)",
     .sent = "(p-1)b",
     .users = "HCCL",
@@ -273,7 +275,7 @@ const struct algorithm allreduce_nhr = {
     .name = "nhr",
     .aliases = {"nonuniform-hierarchical-ring"},
     .collectives = SERVES(ALLREDUCE),
-    .summary = "nhr reduce_scatter, then nhr allgather; of 2^k ranks a message is in one piece",
+    .summary = "nhr reduce_scatter, then nhr allgather; with 2^k ranks each message is one piece",
     .rounds = "2ceil(log2 p)",
     .sent = "2(p-1)b",
     .users = "HCCL",
@@ -294,6 +296,7 @@ const struct algorithm allreduce_pat = {
 
 const struct algorithm scatter_nb = {
     .name = "nb",
+    .aliases = {"nonuniform-bruck"},
     .collectives = SERVES(SCATTER) | SERVES(SCATTERV),
     .summary = "a binomial tree, near ranks first",
     .rounds = "ceil(log2 p)",
@@ -304,6 +307,7 @@ const struct algorithm scatter_nb = {
 
 const struct algorithm scatter_nhr = {
     .name = "nhr",
+    .aliases = {"nonuniform-hierarchical-ring"},
     .collectives = SERVES(SCATTER) | SERVES(SCATTERV),
     .summary = "nb mirrored: to r-1, r-2, r-4, ...",
     .rounds = "ceil(log2 p)",
@@ -314,6 +318,7 @@ const struct algorithm scatter_nhr = {
 
 const struct algorithm gather_nb = {
     .name = "nb",
+    .aliases = {"nonuniform-bruck"},
     .collectives = SERVES(GATHER) | SERVES(GATHERV),
     .summary = "a binomial tree, far ranks first",
     .rounds = "ceil(log2 p)",
@@ -324,6 +329,7 @@ const struct algorithm gather_nb = {
 
 const struct algorithm gather_nhr = {
     .name = "nhr",
+    .aliases = {"nonuniform-hierarchical-ring"},
     .collectives = SERVES(GATHER) | SERVES(GATHERV),
     .summary = "nb mirrored: from ..., r-4, r-2, r-1",
     .rounds = "ceil(log2 p)",
@@ -334,6 +340,7 @@ const struct algorithm gather_nhr = {
 
 const struct algorithm broadcast_nb = {
     .name = "nb",
+    .aliases = {"nonuniform-bruck"},
     .collectives = SERVES(BROADCAST),
     .summary = "nb scatter, then nb allgather",
     .rounds = "2ceil(log2 p)",
@@ -344,8 +351,9 @@ const struct algorithm broadcast_nb = {
 
 const struct algorithm broadcast_nhr = {
     .name = "nhr",
+    .aliases = {"nonuniform-hierarchical-ring"},
     .collectives = SERVES(BROADCAST),
-    .summary = "nhr scatter, then nhr allgather; of 2^k ranks a message is in one piece",
+    .summary = "nhr scatter, then nhr allgather; with 2^k ranks each message is one piece",
     .rounds = "2ceil(log2 p)",
     .sent = "2(p-1)b",
     .users = "HCCL",
@@ -354,6 +362,7 @@ const struct algorithm broadcast_nhr = {
 
 const struct algorithm reduce_nb = {
     .name = "nb",
+    .aliases = {"nonuniform-bruck"},
     .collectives = SERVES(REDUCE),
     .summary = "nb reduce_scatter, then nb gather",
     .rounds = "2ceil(log2 p)",
@@ -364,8 +373,9 @@ const struct algorithm reduce_nb = {
 
 const struct algorithm reduce_nhr = {
     .name = "nhr",
+    .aliases = {"nonuniform-hierarchical-ring"},
     .collectives = SERVES(REDUCE),
-    .summary = "nhr reduce_scatter, then nhr gather; of 2^k ranks a message is in one piece",
+    .summary = "nhr reduce_scatter, then nhr gather; with 2^k ranks each message is one piece",
     .rounds = "2ceil(log2 p)",
     .sent = "(p-1)b + floor(p/2) b",
     .users = "HCCL",

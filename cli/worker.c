@@ -117,6 +117,7 @@ enum status agents_command_run(const struct command_line *line, struct request *
             command_line_warn(line);
         signal(SIGPIPE, SIG_IGN);
         say_verbose(1, "%s", bootstrap.why);
+        bootstrap_warn_of_nodes(config, &bootstrap);
         status = run(&command);
     } else if (request->files.json) {
         json_refuse(request->files.json, request, status);

@@ -85,9 +85,9 @@ bool accept_drain_line(const struct acceptance *acceptance, int host, char line[
 /* Is a finding a failure of this host, or of the fleet? */
 static bool is_failure_of(const struct found *found, int host)
 {
-    return host == FLEET
-               ? found->host < 0 && found->status != STATUS_OK
-               : found->health >= HEALTH_SUSPECT && (found->host == host || found->peer == host);
+    return host == FLEET ? found->host < 0 && found->status != STATUS_OK
+                         : (found->health >= HEALTH_SUSPECT || found->kind == FOUND_ABSENT) &&
+                               (found->host == host || found->peer == host);
 }
 
 /* "cable: reseat or replace ..." */

@@ -162,10 +162,9 @@ void accept_table_end(FILE *out, const struct acceptance *acceptance, enum statu
         findings_print(out, acceptance);
         fprintf(out, "#\n");
         if (!acceptance->judged)
-            fprintf(out,
-                    "# %s: hosts without a finding are not judged, and --good is not written\n",
-                    acceptance_looked(acceptance) ? "the run was ended early"
-                                                  : "nothing was measured or compared");
+            fprintf(
+                out, "# %s: hosts without a finding are not judged, and --good is not written\n",
+                acceptance->ended ? "nothing was measured or compared" : "the run was ended early");
         for (enum health health = acceptance->judged ? HEALTH_GOOD : HEALTH_UNKNOWN;
              health <= HEALTH_BAD; health++)
             if (health != HEALTH_UNKNOWN || accept_any(acceptance, HEALTH_UNKNOWN))

@@ -355,7 +355,10 @@ static void name_operations(struct names *names)
 
 static void topology_take(const char *term, const char *help)
 {
-    text_print(help, printf("  %s", term), HELP_COLUMN);
+    if (*help)
+        text_print(help, printf("  %s", term), HELP_COLUMN);
+    else
+        printf("  %s\n", term);
 }
 
 static bool explain_topology(const char *word)
@@ -371,14 +374,14 @@ static void name_topologies(struct names *names)
     topology_names(names);
 }
 
-/* "status": all of them; else by the number, or by the word that JSON has. */
+/* "status" or "exit": all of them; else by the number, or by the word that JSON has. */
 static bool explain_status(const char *word)
 {
     bool found = false;
     for (const struct status_row *row = status_rows; row->meaning; row++) {
         char number[16];
         snprintf(number, sizeof number, "%d", row->status);
-        if (strcmp(word, "status") != 0 && strcmp(word, number) != 0 &&
+        if (strcmp(word, "status") != 0 && strcmp(word, "exit") != 0 && strcmp(word, number) != 0 &&
             strcmp(word, status_word(row->status)) != 0)
             continue;
         printf(found ? "" : "  Exit status, and \"status\" in JSON:\n");
@@ -392,16 +395,19 @@ static bool explain_status(const char *word)
 static void name_statuses(struct names *names)
 {
     names_add(names, "status", NULL, 0);
+    names_add(names, "exit", NULL, 0);
     for (const struct status_row *row = status_rows; row->meaning; row++)
         names_add(names, status_word(row->status), NULL, 0);
 }
 
+/* Variables have capitals; terms may have any. */
 static bool explain_row(const struct word_row *rows, const char *word)
 {
+    bool exact = rows == variable_rows;
     char names[512];
     for (const struct word_row *row = rows; row->names[0]; row++)
         for (int i = 0; row->names[i]; i++)
-            if (name_equal(word, row->names[i])) {
+            if (exact ? strcmp(word, row->names[i]) == 0 : name_equal(word, row->names[i])) {
                 printf("  %s\n", text_join(row->names, SYNONYMS_MOST, names, sizeof names));
                 print_text(row->text);
                 return true;

@@ -223,7 +223,8 @@ static void print_legend(void)
         "p: ranks; P: the largest power of the base (2, or k) up to p; N nodes of L ranks (ahc: G "
         "nodes of m to M ranks); C: concurrency=; b: elements of a block; n: elements of a vector. "
         "Elements sent are those of the busiest rank. RS, AG, AR: reduce_scatter, allgather, "
-        "allreduce. Options follow the name, options of a part follow a dot: bruck:radix=4, "
+        "allreduce; inter: between the nodes, in the others inside. Options follow the name, "
+        "options of a part follow a dot: bruck:radix=4, "
         "hier:inter=recexch:inter.radix=4:groups=2+3.",
         0, 0);
 }

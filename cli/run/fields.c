@@ -169,15 +169,29 @@ static void identity_put(struct line_fields *fields, json_t *line, const struct 
         put_word(fields, line, "root", collective->rooted ? "all" : NULL, "root");
 }
 
+/* The digits of the largest size: sizes that do not divide are rounded up, and counts may make the
+ * buffer of one rank the larger. */
+static int size_digits(const struct job *job)
+{
+    bool counted = job->candidates[0].collective->counted;
+    return snprintf(NULL, 0, "%zu", job->largest + job->largest / 8) + 2 * counted;
+}
+
+/* A table of `cctest predict`: nothing runs. */
+static bool is_prediction(const struct job *job)
+{
+    return job->model && !job->compares;
+}
+
 /* How much of it ran, and whether it was right. */
 static void work_put(struct line_fields *fields, json_t *line, const struct job *job,
                      const struct result *result)
 {
     const char *start = job->start == START_BARRIER ? "barrier" : "back-to-back";
     double margin = median_interval_margin(&result->timing.p50_interval);
-    int digits = snprintf(NULL, 0, "%zu", job->largest);
+    int digits = size_digits(job);
     bool is_sized = job->candidates[result->choice].collective->sized,
-         is_sampled = job->iterations_auto, predicts = job->model && !job->compares;
+         is_sampled = job->iterations_auto;
     put(fields, line, "ranks", json_integer(result->ranks), "ranks");
     put(fields, line, "bytes", json_integer((json_int_t)result->bytes), "bytes");
     show(fields, is_sized, PLACE_SIZE, "size", "bytes", digits > 5 ? digits : 5, 0);
@@ -191,7 +205,7 @@ static void work_put(struct line_fields *fields, json_t *line, const struct job 
     show(fields, true, PLACE_SAMPLING, is_sampled ? "+-%" : NULL, "of p50", 6, 1);
     put(fields, line, "checked", json_integer(result->checked), "checked");
     put(fields, line, "wrong", json_integer((json_int_t)result->wrong), "wrong");
-    show(fields, result->checked > 0, PLACE_CHECK, predicts ? NULL : "#wrong", "", 8, 0);
+    show(fields, result->checked > 0, PLACE_CHECK, is_prediction(job) ? NULL : "#wrong", "", 8, 0);
     put_word(fields, line, "start", start, "start");
     json_object_set_new(line, "channels",
                         result->channels ? json_integer(result->channels) : json_null());
@@ -245,10 +259,10 @@ void fields_open(struct line_fields *fields, const struct job *job, const struct
 {
     const struct candidate *candidate = &job->candidates[result->choice];
     json_t *line = json_object();
-    bool predicts = job->model && !job->compares;
     *fields = (struct line_fields){
         .line = line,
-        .has_p99 = !predicts && (job->iterations >= STATISTICS_P99_LEAST || job->iterations_auto)};
+        .has_p99 = !is_prediction(job) &&
+                   (job->iterations >= STATISTICS_P99_LEAST || job->iterations_auto)};
     identity_put(fields, line, job, result);
     work_put(fields, line, job, result);
     traffic_put(line, result);

@@ -43,6 +43,7 @@ static enum status find_ranks(struct job *job, struct bootstrap *bootstrap)
     if (job->memory->prepare)
         job->memory->prepare();
     say_verbose(1, "%s", bootstrap->why);
+    bootstrap_warn_of_nodes(&job->bootstrap, bootstrap);
     bool local = bootstrap->kind == BOOTSTRAP_LOCAL;
     int ranks = local ? local_ranks(&job->bootstrap) : job->bootstrap.world;
     choose_ranks_as(job, local ? ranks : 0);

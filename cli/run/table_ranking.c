@@ -150,11 +150,13 @@ static void print_cell(const struct ranking *ranking, size_t first, const struct
 {
     const struct ranked *cell = cell_find(ranking, first, row);
     bool sized = is_sized(ranking);
-    if (cell_counts(cell) && (!sized || cell->busbw > 0))
+    if (!cell_counts(cell))
+        fprintf(ranking->out, "  %9s   -", cell && cell->wrong ? "wrong" : "-");
+    else if (sized && cell->busbw == 0) /* of one rank */
+        fprintf(ranking->out, "  %9s %3d", "-", place_of(ranking, first, cell));
+    else
         fprintf(ranking->out, "  %9.*f %3d", sized ? 3 : 2, sized ? cell->busbw : cell->time,
                 place_of(ranking, first, cell));
-    else
-        fprintf(ranking->out, "  %9s   -", cell && cell->wrong ? "wrong" : "-");
 }
 
 /* The datatypes and operators of some contests, where the job has several. */

@@ -359,7 +359,8 @@ static enum status coordinate(const struct membership *membership,
         acceptance.roster = coordinator_roster(acceptance.coordinator);
         status = acceptance_run(&acceptance);
     }
-    acceptance.judged = status == STATUS_OK && acceptance_looked(&acceptance);
+    acceptance.ended = status == STATUS_OK;
+    acceptance.judged = acceptance.ended && acceptance_looked(&acceptance);
     if (acceptance.roster)
         losses_judge(&acceptance);
     if (status == STATUS_OK) {

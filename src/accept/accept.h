@@ -125,7 +125,7 @@ enum found_kind {
     FOUND_ABSENT,   /* the agent never called */
     FOUND_ENDED,    /* its process was ended */
     FOUND_ROOT_CUT, /* rank 0's host is there, and most others are lost to it */
-    FOUND_STOPPED,  /* a process did not run */
+    FOUND_STOPPED,  /* a process did not run, or ranks waited for their cores */
     FOUND_UNHEARD,  /* no packet came through for a while */
     FOUND_FAILED,   /* a worker ended, hung, or failed */
     /* Links. */
@@ -405,7 +405,8 @@ struct acceptance {
     json_t *rotations; /* of the soak: their numbers; NULL: there is none */
     struct stage_result stages[ACCEPT_STAGES];
     int stage_count; /* so far */
-    bool judged;     /* all stages ran, and looked at hosts: one without a finding is good */
+    bool ended;      /* all stages ran, */
+    bool judged;     /* and looked at hosts: one without a finding is good */
 };
 
 struct accept_arguments {

@@ -22,7 +22,7 @@ static const struct {
     [FOUND_ABSENT] = {ACTION_START, "start this agent, whose own standard error says why it did "
                                     "not call rank 0"},
     [FOUND_ENDED] = {ACTION_START, "look for what ended the process (the out-of-memory killer, a "
-                                   "kill, a limit of the job), and run again"},
+                                   "kill, a limit of the job, a shutdown), and run again"},
     [FOUND_ROOT_CUT] = {ACTION_CABLE, "look at its link and its switch port, and start the run "
                                       "again from another host"},
     [FOUND_STOPPED] = {ACTION_LOAD, "look for other load on its cores, for steal time of a virtual "

@@ -195,6 +195,12 @@ struct silence {
     int others; /* that were in contact with rank 0 before, but its own */
 };
 
+/* Was rank 0 ever in contact with it? */
+static bool host_was_there(const struct fleet_host *host)
+{
+    return !host->lost || host->loss != LOSS_ABSENT;
+}
+
 static bool is_together(const struct silences *silences, int first, int host)
 {
     const struct fleet_host *hosts = silences->roster->hosts;
@@ -209,7 +215,7 @@ static struct silence silence_from(const struct silences *silences, int first)
     for (int h = 0; h < roster->host_count; h++) {
         const struct fleet_host *host = &roster->hosts[h];
         silence.hosts += is_together(silences, first, h);
-        silence.others += h != roster->agents[0].host &&
+        silence.others += h != roster->agents[0].host && host_was_there(host) &&
                           (!host->lost || host->lost_at >= roster->hosts[first].lost_at);
     }
     return silence;
@@ -259,7 +265,7 @@ static void silence_judge(struct acceptance *acceptance, int host)
     int root = roster->agents[0].host;
     bool heard = false;
     for (int h = 0; h < roster->host_count; h++)
-        heard |= h != root &&
+        heard |= h != root && host_was_there(&roster->hosts[h]) &&
                  (!roster->hosts[h].lost || roster->hosts[h].lost_at > roster->hosts[host].lost_at);
     if (!found)
         return;

@@ -21,9 +21,9 @@ const char *name_nearest(const char *name, const char *const *candidates);
 /* Likewise, where 1/part of the letters may differ. */
 const char *name_nearest_within(const char *name, const char *const *candidates, int part);
 
-/* Fails with "<subject> is not a <what>: did you mean ...? valid are ...", of a long list with one
- * of both. `valid` and `more` (names that are accepted too, but not listed) end with NULL; `more`
- * may be NULL. */
+/* Fails with "<subject> is not a <what>: did you mean ...? valid are ..."; a guess takes the place
+ * of a long list. `valid` and `more` (names that are accepted too, but not listed) end with NULL;
+ * `more` may be NULL. */
 enum status unknown_name(const char *subject, const char *what, const char *const *valid,
                          const char *const *more);
 

@@ -47,6 +47,13 @@ check_says 'rank 0 sends to more than the 32 peers'
 cctest plan reduce -a linear --np 34 --msccl plan.xml
 check_status 0
 
+# A step may be of 71 chunks.
+cctest plan allgather -a gather-bcast --np 71 --msccl plan.xml
+check_status 0
+cctest plan allgather -a gather-bcast --np 72 --msccl plan.xml
+check_status 2
+check_says 'is of more than 71 chunks'
+
 # What the interpreter of the test would find.
 cctest plan allreduce -a ring --np 4 --msccl plan.xml --goal plan.goal --json plan.json
 check_status 0

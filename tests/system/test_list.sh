@@ -80,6 +80,7 @@ cctest list alltoall bruck
 check_status 0
 check_says '^  bruck +any +ceil' "$out"
 check_says '^ +radix=N +base k: .*2 to 65536,$' "$out"
+check_says '^ +default 2$' "$out"
 check_silent '^  pairwise' "$out"
 cctest list allreduce hier
 check_says '^  hier +equal groups' "$out"
@@ -112,4 +113,19 @@ cctest allreduce -a hier --shape 2x2 --np 4 -b 64 -e 64 -n 1 --json -
 check_json "$out" 'd["results"][0]["algorithm_options"]["groups"] is None' \
     'd["results"][0]["algorithm_options"]["inter"]["algorithm"] == "ring"'
 
+# Lists and help fit into 80 columns, as does a comparison.
+for words in list "list all" "help run" "help accept" "help predict" "help topology" "help verbs" "help hier" "help allreduce" "help stages" \
+    "help suspect" "help status" "help busbw" help "allreduce -a recursive-doubling,ring --np 3 -b 16M -e 16M -n 1 -c 1"; do
+    read -ra words <<<"$words"
+    cctest "${words[@]}"
+    check_status 0
+    check "$(awk 'length > 80' "$out" | head -n 1)" test "$(awk 'length > 80' "$out" | grep -vc '^# [0-9]')" = 0
+done
+# Sizes beyond the largest that was asked for have the width of their column.
+for options in "-b 99999 -e 99999 -d double" "-b 900K -e 900K --counts hot:0.9"; do
+    read -ra options <<<"$options"
+    [[ ${options[*]} == *counts* ]] && collective=alltoallv || collective=allreduce
+    cctest "$collective" -a "$([ $collective = allreduce ] && echo ring || echo pairwise)" --np 6 -n 1 "${options[@]}"
+    check "a row is as wide as its titles" test "$(grep '^#.* size ' "$out" | wc -c)" = "$(grep '^ .* 0$' "$out" | wc -c)"
+done
 finish

@@ -141,6 +141,7 @@ check_says '^ +- +- +barrier +- +- +dissemination +[0-9]' "$out"
 check "each size of each collective, type and operation has one winner" test "$(grep -c ' \*$' "$out")" = 10
 check_says '^# allreduce: busbw in GB/s and place' "$out"
 check_says '^# +float +float +int8 +int8$' "$out"
+check_says '^# +sum +sum +sum +sum$' "$out"
 check_says '^# +bor +bor$' "$out"
 check_says '^# allgather: busbw in GB/s and place' "$out"
 check_silent '^# barrier: ' "$out"

@@ -86,12 +86,6 @@ check_svg "$svg" 'len(arrows) == 24' 'classes["combined"] == 12 + 1' 'classes["f
     '[a[5] for a in arrows if a[0] == 2] == ["", "of 1,2", "of 0-2", "of all", "of all", "of all"]'
 check_says 'sends 6 messages' "$svg"
 check_says '24 messages, 24 elements, 6 rounds' "$svg"
-# The text ends in what the busiest rank sends.
-cctest plan gather -a linear,binomial --np 5 -b 2000
-check_says '^# gather linear, 5 ranks, size 2000 bytes, count 100 of float, out of place, root 0$' "$out"
-check_says '^# gather linear: 1 step; rank 1 sends the most: 1 message, 100 elements \(400 bytes\)$' "$out"
-check_says '^# gather binomial: 3 steps; rank 2 sends the most: 1 message, 200 elements \(800 bytes\)$' "$out"
-check_says '4 messages' "$svg"
 plan scatter -a linear --np 4 -b 32
 check_svg "$svg" '"sends 3 messages,\n6 elements" in words' 'words.count("sends 0 messages,\n0 elements") == 3'
 plan alltoall -a bruck --np 4
@@ -178,4 +172,9 @@ check_status 2
 check_says 'cannot both go to standard output'
 check "no temporary file is left" test -z "$(find "$scratch" -name '*.tmp*')"
 
+# The text ends in what the busiest rank sends.
+cctest plan gather -a linear,binomial --np 5 -b 2000
+check_says '^# gather linear, 5 ranks, size 2000 bytes, count 100 of float, out of place, root 0$' "$out"
+check_says '^# gather linear: 1 step; rank 1 sends the most: 1 message, 100 elements \(400 bytes\)$' "$out"
+check_says '^# gather binomial: 3 steps; rank 2 sends the most: 1 message, 200 elements \(800 bytes\)$' "$out"
 finish

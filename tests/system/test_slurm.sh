@@ -191,11 +191,14 @@ check_tasks 3 130
 local_ranks='^# [0-9]+ ranks on h[1-4] \(local\)'
 step -n 1 "$CCTEST" "${small[@]}"
 check_status 0
+check_silent 'this Slurm job has' "$err"
 check_says "$local_ranks" "$out"
 slurm salloc -N 2 -n 4 "$CCTEST" "${small[@]}"
 check_status 0
 check_says "$local_ranks" "$out"
 check_says 'this Slurm job has 2 nodes, and the ranks use this one alone: start them on all of them by srun, or give --np' "$err"
+slurm salloc -N 2 -n 4 "$CCTEST" info
+check_silent 'this Slurm job has' "$err"
 cat >batch.sh <<'BATCH'
 #!/bin/bash
 cctest=$1

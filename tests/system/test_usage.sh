@@ -30,7 +30,7 @@ refused() {
 refused "'altoall' is not a .*did you mean 'alltoall'\?$" altoall
 refused "'xyzzyq' is not a .*: valid are " xyzzyq
 refused "did you mean 'pairwise'\?$" alltoall -a pairwse
-refused "'pairwise' is not an algorithm for allreduce \(.cctest list pairwise. says for which it is\): valid are linear" allreduce -a pairwise
+refused "'pairwise' is not an algorithm for allreduce \(.cctest list pairwise. says which have it\): valid are linear" allreduce -a pairwise
 refused "did you mean 'radix'\?" alltoall -a bruck:radx=4
 refused "'x' is not .*option of algorithm bruck" alltoall -a bruck:x=4
 refused "has no option 'radix'" alltoall -a pairwise:radix=4

@@ -37,7 +37,7 @@ enum status unknown_algorithm(const char *subject, const struct collective *cons
                     "algorithm: give --copy ll",
                     subject);
     if (is_algorithm(subject))
-        text_add(&text, " (`cctest list %s` says for which it is)", subject);
+        text_add(&text, " (`cctest list %s` says which have it)", subject);
     return names_refuse(subject, what, &names);
 }
 

@@ -282,8 +282,9 @@ struct known_agent {
     struct address_list work; /* where its workers listen */
     int via;                  /* whose connection leads to it: its own rank, or its leader's */
     int host;                 /* index, once all have come */
-    char why[160];            /* it was lost */
-    enum agent_loss loss;     /* likewise */
+    char why[160];            /* it was lost, */
+    enum agent_loss loss;     /* how, */
+    double lost_at;           /* and when: clock_seconds() */
 };
 
 struct roster {

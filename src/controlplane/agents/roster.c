@@ -97,7 +97,7 @@ static void host_note_lost(struct roster *roster, int rank, const char *stage, c
     if (host->lost)
         return;
     host->lost = true;
-    host->lost_at = clock_seconds();
+    host->lost_at = agent->lost_at;
     host->lost_agent = rank;
     host->loss = agent->loss;
     snprintf(host->why, sizeof host->why, "%s", agent->why);
@@ -115,6 +115,7 @@ void roster_lose(struct roster *roster, int rank, const char *why, enum agent_lo
     roster->lost++;
     agent->presence = PRESENCE_LOST;
     agent->loss = loss;
+    agent->lost_at = clock_seconds();
     snprintf(agent->why, sizeof agent->why, "%s", why);
     if (roster->complete)
         host_note_lost(roster, rank, stage, doing);

@@ -196,12 +196,22 @@ enum status bootstrap_choose(const struct bootstrap_options *options, struct boo
                     variables);
     snprintf(bootstrap->why, sizeof bootstrap->why, "local: %s",
              *why_not ? why_not : "no launcher was detected, and --rendezvous was not given");
+    return STATUS_OK;
+}
+
+/* Numbers of steps that srun has made; those of batch scripts and shells are near 2^32. */
+#define STEPS_MOST INT_MAX
+
+void bootstrap_warn_of_nodes(const struct bootstrap_options *options,
+                             const struct bootstrap *bootstrap)
+{
     long nodes = number_parse(getenv("SLURM_JOB_NUM_NODES"));
-    if (nodes > 1)
+    long step = number_parse(getenv("SLURM_STEP_ID"));
+    if (bootstrap->kind == BOOTSTRAP_LOCAL && options->np == 0 && nodes > 1 &&
+        (step < 0 || step > STEPS_MOST))
         say("this Slurm job has %ld nodes, and the ranks use this one alone: start them on all of "
             "them by srun, or give --np",
             nodes);
-    return STATUS_OK;
 }
 
 void bootstrap_close(struct bootstrap *bootstrap)

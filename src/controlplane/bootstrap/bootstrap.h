@@ -138,6 +138,10 @@ struct bootstrap {
 enum status bootstrap_choose(const struct bootstrap_options *options, struct bootstrap *bootstrap);
 void bootstrap_close(struct bootstrap *bootstrap);
 
+/* Before local ranks start: says so if a batch script of several nodes forks them on one. */
+void bootstrap_warn_of_nodes(const struct bootstrap_options *options,
+                             const struct bootstrap *bootstrap);
+
 /* Runs `main` in the rank that this process is, or in the ranks that it starts: processes or
  * threads, options->np of them or local_ranks(). Returns the job's status when all have ended; no
  * process, thread, socket or segment is left. */

@@ -214,7 +214,8 @@ enum frame_type {
     FRAME_REDIRECT,    /* from rank 0: the parent, and where it listens */
     FRAME_ATTACHED,    /* to rank 0: I am connected to my parent (perhaps rank 0 itself) */
     FRAME_LOST,       /* to rank 0, in the name of a rank whose connection to its parent broke; with
-                          a byte: it carried data that failed authentication */
+                          a byte: it carried data that failed authentication. Of a fleet: why, and
+                          whether its process or connection ended */
     FRAME_RETURNED,   /* to rank 0: my parent speaks again; you may close this connection */
     FRAME_ISOLATED,   /* from a parent: it cannot reach rank 0 any more; why */
     FRAME_LATE = 16,  /* from rank 0: no rank has progressed for the timeout; the verdict follows */

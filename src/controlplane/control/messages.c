@@ -346,7 +346,9 @@ enum status join_request_check(const struct join_request *root, const struct joi
         text_add(&text,
                  "rank %d on host %s was started with other options than rank 0: ", pending->rank,
                  pending->host.name);
-        if (!theirs[0] == !ours[0])
+        if (!theirs[0] && !ours[0])
+            text_add(&text, "the same in another order");
+        else if (theirs[0] && ours[0])
             text_add(&text, "'%s' there, '%s' at rank 0", theirs, ours);
         else
             text_add(&text, "'%s' is missing %s", theirs[0] ? theirs : ours,

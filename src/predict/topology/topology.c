@@ -422,7 +422,7 @@ bool topology_help(const char *name, help_taker *take)
                 found = true;
             }
     if (found) {
-        take("all of them", "");
+        take("all of them:", "");
         keys_add(common_keys, take);
     }
     return found;

@@ -85,7 +85,7 @@ uint32_t topology_distance(const struct topology *topology, int from, int to);
 /* An upper bound of what topology_route() returns; at least 1. */
 size_t topology_route_most(const struct topology *topology);
 
-/* Takes a family or, behind two blanks, one of its keys, and its sentence. */
+/* Takes a family or, behind two blanks, one of its keys, and its sentence; "": a heading. */
 typedef void help_taker(const char *term, const char *help);
 
 /* Gives a family and its keys; all families, if `name` is NULL. False: there is no such family. */

@@ -63,14 +63,19 @@ static void test_rails_of_suspects(void **state)
 }
 
 /* The first readings of all pairs of six hosts. */
-static void pairs_measure(struct simulated *f)
+static void pairs_of(struct simulated *f, int hosts)
 {
     struct screened none = screen(f);
     screened_free(&none);
     f->count = 0;
-    for (int a = 0; a < 6; a++)
-        for (int b = a + 1; b < 6; b++)
+    for (int a = 0; a < hosts; a++)
+        for (int b = a + 1; b < hosts; b++)
             simulated_pair(f, a, b, RAILS_ALL);
+}
+
+static void pairs_measure(struct simulated *f)
+{
+    pairs_of(f, 6);
 }
 
 /* The findings of isolation from these readings on, in `most` rounds at most. */
@@ -314,6 +319,58 @@ static void test_patience_with_losses(void **state)
     simulated_free(&f);
 }
 
+/* A host loses packets that it sends, and is slow. The loss explains why once it is confirmed. */
+static void test_losses_that_are_not_confirmed(void **state)
+{
+    (void)state;
+    for (int rounds = 1; rounds <= 4; rounds++) {
+        struct simulated f;
+        fleet_quiet(&f, 6, 1);
+        make_fault(&f,
+                   (struct seeded){
+                       .kind = SEEDED_LOSSY_SEND, .host = 1, .factor = 0.4, .lost = 4, .peer = -1});
+        pairs_measure(&f);
+        struct screened s = rounds_isolate(&f, rounds);
+        int slow = 0, lossy = 0;
+        for (int i = 0; i < s.found->count; i++) {
+            assert_int_equal(s.found->items[i].confirmed, rounds >= 3);
+            slow += s.found->items[i].kind == FLEET_FAULT_SLOW;
+            lossy += s.found->items[i].kind == FLEET_FAULT_LOSS;
+        }
+        assert_int_equal(slow, rounds >= 3 ? 0 : 1);
+        assert_int_equal(lossy, 1);
+        screened_free(&s);
+        simulated_free(&f);
+    }
+}
+
+/* Two slow links make their host a suspect where it has eight, and not where it has nine. */
+static void test_hosts_where_links_meet(void **state)
+{
+    (void)state;
+    for (int hosts = 8; hosts <= 10; hosts++) {
+        struct simulated f;
+        bool meets = false;
+        fleet_quiet(&f, hosts, 1);
+        pairs_of(&f, hosts);
+        for (size_t i = 0; i < f.count; i++) {
+            struct reading *r = &f.readings[i];
+            if (r->metric == METRIC_ALONE && r->from == 0 && (r->to == 1 || r->to == 2))
+                r->value *= 0.4;
+        }
+        const struct fleet_config config = {.hosts = hosts, .rails = 1};
+        struct references references = references_default();
+        struct fleet *fleet = fleet_create(&config, f.readings, f.count);
+        struct isolation *isolation = isolation_create(fleet, &references, f.readings, f.count, 1);
+        for (const struct suspect *s = isolation->suspects; s; s = s->next)
+            meets |= s->host == 0 && s->peer < 0;
+        assert_int_equal(meets, hosts <= 9);
+        isolation_free(isolation);
+        fleet_free(fleet);
+        simulated_free(&f);
+    }
+}
+
 /* A link was slow once. Two good readings clear it, or six, if one of them is slow again. */
 static void test_patience_with_slowness(void **state)
 {
@@ -400,6 +457,8 @@ int main(void)
         cmocka_unit_test(test_ways_of_losses),
         cmocka_unit_test(test_losses_explain_their_way),
         cmocka_unit_test(test_patience_with_losses),
+        cmocka_unit_test(test_losses_that_are_not_confirmed),
+        cmocka_unit_test(test_hosts_where_links_meet),
         cmocka_unit_test(test_patience_with_slowness),
         cmocka_unit_test(test_host_that_leaves),
         cmocka_unit_test(test_near_partners),

@@ -96,6 +96,9 @@ static void hosts_that_rank_0_cannot_hear_are_not_judged(void **state)
     judged(".ss", 0, "bad unknown unknown");
     judged(".sss..", 0, "suspect unknown unknown unknown good good");
     judged(".sssx", 0, "suspect unknown unknown unknown bad");
+    judged(".sa", 0, "suspect suspect unknown"); /* no host that was there tells of h1 */
+    judged(".ssa", 0, "bad unknown unknown unknown");
+    judged(".s.a", 0, "good bad good unknown");
 }
 
 /* Either end, or the link; and which way the data came is known. */

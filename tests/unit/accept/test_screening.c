@@ -315,6 +315,8 @@ static void test_earlier(void **state)
         now.bias[h][0] = 0.8 * bias[h];
     screened = screen_with(&now, &references); /* all of it is slower */
     check_note(&screened, REFERENCE_EARLIER, 0);
+    const struct fleet_note *note = &screened.isolation->limits->notes[0];
+    assert_true(fabs(note->threshold / note->value - (1 - references.earlier_floor) / 0.8) < 1e-9);
     screened_free(&screened);
     simulated_free(&then);
     simulated_free(&now);

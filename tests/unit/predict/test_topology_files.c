@@ -40,6 +40,17 @@ static void test_slurm(void **state)
             assert_true(link.capacity == 1.5);
     }
     topology_free(t);
+    /* LinkSpeed of the slowest switch with hosts stands for rate=. */
+    file_write(path,
+               "SwitchName=s1 Nodes=n[1-3] LinkSpeed=100\nSwitchName=s2 Nodes=m1 LinkSpeed=200\n"
+               "SwitchName=s3 Nodes=x1 LinkSpeed=400\n"
+               "SwitchName=p1 Switches=s[1-3] LinkSpeed=800\n");
+    t = topology_of(path);
+    for (uint32_t l = 10; l < topology_links(t); l++) {
+        topology_link_get(t, l, &link);
+        assert_true(link.capacity == 8);
+    }
+    topology_free(t);
     /* Three levels without LinkSpeed: a switch sends up what all its hosts send. */
     file_write(path, "SwitchName=s1 Nodes=n[1-3]\nSwitchName=s2 Nodes=m1\nSwitchName=s3 Nodes=x1\n"
                      "SwitchName=p1 Switches=s[1-2]\nSwitchName=p2 Switches=s3\n"
