@@ -202,6 +202,37 @@ static void a_slight_difference_is_no_cut(void **state)
     }
 }
 
+/* All hosts exchange with all others, and those of the other part have `share` of what they have
+ * alone. */
+static bool is_cut_by_share(int hosts, int small, double share, int *side)
+{
+    struct exchange_transfer transfers[16 * 15];
+    size_t count = 0;
+    for (int from = 0; from < hosts; from++)
+        for (int to = 0; to < hosts; to++)
+            if (from != to)
+                transfers[count++] = (struct exchange_transfer){
+                    .from = from,
+                    .to = to,
+                    .few = 10,
+                    .many = (from < small) == (to < small) ? 10 : 10 * share};
+    return cut_of_transfers(transfers, count, hosts, 1, side);
+}
+
+/* The mean pair across must be worse by an excess of 0.1: by 9.5%. */
+static void a_cut_takes_a_tenth(void **state)
+{
+    (void)state;
+    for (int hosts = 6; hosts <= 16; hosts++)
+        for (int small = 3; small <= hosts / 2; small++) {
+            int side[16];
+            assert_false(is_cut_by_share(hosts, small, 0.906, side));
+            assert_true(is_cut_by_share(hosts, small, 0.903, side));
+            for (int h = 0; h < hosts; h++)
+                assert_int_equal(side[h] == side[0], h < small);
+        }
+}
+
 /* Noise of 5 to 25% of every pair, the same in both directions, as kernels on busy cores have it.
  */
 static void noise_of_pairs_is_no_cut(void **state)
@@ -483,6 +514,36 @@ static void a_link_without_a_reading_alone_is_not_cleared(void **state)
     }
 }
 
+/* Two links are slow when they share their way, and one loses an end once it is confirmed. */
+static void a_link_of_a_lost_host_is_not_measured_alone(void **state)
+{
+    (void)state;
+    for (int end = 0; end < 2; end++) {
+        struct links_isolated links;
+        int peers[LINK_HOSTS_MOST], rounds = 0, lonely = 0;
+        links_open(&links, 8);
+        slow_links_measure(&links, 2, peers);
+        links_isolate(&links);
+        const struct suspect *first = links.isolation->suspects;
+        int lost = end ? first->peer : first->host;
+        assert_true(first->peer >= 0);
+        for (int n; (n = links_next(&links)) > 0; rounds++) {
+            assert_in_range(rounds, 0, 99);
+            lonely += links.isolation->lone != NULL;
+            for (int i = 0; i < n; i++) {
+                struct host_pair pair = links.pairs[i];
+                assert_true(links.present[pair.a] && links.present[pair.b]);
+                link_measure(&links.f, pair, peers[pair.a] == pair.b);
+            }
+            isolation_add(links.isolation, links.f.readings, links.f.count);
+            links.present[lost] &= first->state == SUSPECT_OPEN;
+        }
+        assert_false(links.present[lost]);
+        assert_int_equal(lonely, 1);
+        links_close(&links, 2);
+    }
+}
+
 /* The link of hosts 0 and 1, as it is suspected and in the rounds in which it is measured. */
 struct now_and_then {
     double share;       /* that it has of its bandwidth */
@@ -593,7 +654,9 @@ int main(void)
         cmocka_unit_test(noise_of_pairs_is_no_cut),
         cmocka_unit_test(hosts_that_become_slow_are_no_part),
         cmocka_unit_test(parts_show_where_many_exchange),
+        cmocka_unit_test(a_cut_takes_a_tenth),
         cmocka_unit_test(links_that_share_a_way_are_no_faults),
+        cmocka_unit_test(a_link_of_a_lost_host_is_not_measured_alone),
         cmocka_unit_test(links_that_are_not_measured_alone_are_as_most),
         cmocka_unit_test(a_link_without_a_reading_alone_is_not_cleared),
         cmocka_unit_test(a_link_that_is_slow_now_and_then_is_judged_by_its_mean),

@@ -36,6 +36,13 @@ static void pairs_are_compared_with_themselves(void **state)
                      shares[i] < SHARE_LEAST ? 6 : 3, hosts, 100 * shares[i]);
             assert_string_equal(result.text, text);
             assert_int_equal(acceptance.findings.count, shares[i] < SHARE_LEAST);
+            snprintf(text, sizeof text,
+                     "all: when %d pairs of hosts exchange at once, the median pair has %.0f%% of "
+                     "the bandwidth that it has when few pairs exchange (threshold: 80%%): the "
+                     "network between the hosts is congested",
+                     hosts / 2, 100 * shares[i]);
+            if (acceptance.findings.count > 0)
+                assert_string_equal(acceptance.findings.items[0].text, text);
             fleet_close(&acceptance);
         }
     }
@@ -61,6 +68,37 @@ static void parts_with_a_slow_way_between_them_are_named(void **state)
         "against 10 GB/s when 16 pairs exchange at once: the network between these parts is slow "
         "or oversubscribed");
     fleet_close(&acceptance);
+}
+
+/* Two pairs inside the parts, and two across, are the fewest that tell them. */
+static void parts_with_two_pairs_are_tried(void **state)
+{
+    (void)state;
+    static const struct {
+        int hosts, side[6];
+        int pairs; /* 0: there are too few */
+    } cases[] = {{6, {0, 1, 0, 1, 0, 1}, 2},
+                 {5, {0, 1, 0, 1, 0}, 2},
+                 {4, {0, 1, 0, 1}, 2},
+                 {4, {0, 1, 0, -1}, 0},
+                 {3, {0, 1, 0}, 0}};
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        static const int hosts[] = {0, 1, 2, 3, 4, 5};
+        struct acceptance acceptance = fleet_open(cases[c].hosts);
+        char text[100];
+        fleet.parts = true;
+        fleet.splits.runs = 6 * SPLIT_RUNS;
+        assert_int_equal(
+            parts_try(&acceptance, STAGE_HALVES, 0, hosts, cases[c].hosts, cases[c].side),
+            STATUS_OK);
+        assert_int_equal(fleet.parts_runs, 2 * cases[c].pairs);
+        assert_int_equal(acceptance.findings.count, cases[c].pairs > 0);
+        snprintf(text, sizeof text, "5 GB/s against 10 GB/s when %d pairs exchange at once",
+                 cases[c].pairs);
+        if (cases[c].pairs > 0)
+            assert_non_null(strstr(acceptance.findings.items[0].text, text));
+        fleet_close(&acceptance);
+    }
 }
 
 /* Halves that are slow across the first time, and not the second time, are no parts. */
@@ -315,6 +353,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pairs_are_compared_with_themselves),
         cmocka_unit_test(parts_with_a_slow_way_between_them_are_named),
+        cmocka_unit_test(parts_with_two_pairs_are_tried),
         cmocka_unit_test(parts_are_tried_twice),
         cmocka_unit_test(congestion_that_passes_is_not_told),
         cmocka_unit_test(waits_for_cores_are_no_congestion),

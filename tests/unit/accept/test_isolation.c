@@ -408,6 +408,183 @@ static void test_patience_with_slowness(void **state)
     }
 }
 
+/* Wrong data from one host to another, in two measurements, are of one pair: they blame neither. */
+static void test_a_pair_that_fails_twice(void **state)
+{
+    (void)state;
+    static const int pairs[][2] = {{0, 1}, {2, 3}, {5, 4}};
+    for (size_t p = 0; p < sizeof pairs / sizeof *pairs; p++) {
+        struct simulated f;
+        char line[100];
+        int from = pairs[p][0], to = pairs[p][1], wrong = 0;
+        fleet_quiet(&f, 6, 1);
+        pairs_measure(&f);
+        for (size_t i = 0; i < f.count; i++) {
+            struct reading *r = &f.readings[i];
+            if ((r->metric == METRIC_ALONE || r->metric == METRIC_BOTH) && r->from == from &&
+                r->to == to) {
+                r->outcome = READING_WRONG;
+                wrong++;
+            }
+        }
+        assert_int_equal(wrong, 2);
+        struct screened s = pairs_isolate(&f);
+        snprintf(line, sizeof line, "n%d, n%d or the link between them: ", from, to);
+        assert_int_equal(s.found->count, 1);
+        check_beginning(&s, 0, line);
+        screened_free(&s);
+        simulated_free(&f);
+    }
+}
+
+/* A measurement that is late with a host that loses packets is explained by them. One that fails in
+ * another way is not. */
+static void test_losses_explain_what_is_late(void **state)
+{
+    (void)state;
+    static const enum reading_outcome outcomes[] = {READING_ERROR, READING_LATE, READING_LOST,
+                                                    READING_WRONG};
+    for (size_t o = 0; o < sizeof outcomes / sizeof *outcomes; o++) {
+        struct simulated f;
+        fleet_quiet(&f, 6, 1);
+        make_fault(&f, (struct seeded){
+                           .kind = SEEDED_LOSSY, .host = 1, .factor = 0.99, .lost = 4, .peer = -1});
+        pairs_measure(&f);
+        assert_true(f.readings[1].from == 0 && f.readings[1].to == 1);
+        f.readings[1].outcome = outcomes[o];
+        struct screened s = pairs_isolate(&f);
+        bool explained = outcomes[o] == READING_LATE;
+        assert_int_equal(s.found->count, explained ? 1 : 2);
+        check_beginning(&s, !explained, "n1: loses packets: ");
+        if (!explained)
+            check_beginning(&s, 0, "n0, n1 or the link between them: ");
+        screened_free(&s);
+        simulated_free(&f);
+    }
+}
+
+/* A host is suspected of a high latency, and maybe of a failure. A job of it that fails says
+ * something of its latency only if no failure explains that. */
+static void test_failures_of_a_slow_host(void **state)
+{
+    (void)state;
+    for (int failing = 0; failing < 2; failing++) {
+        struct simulated f;
+        fleet_quiet(&f, 6, 1);
+        make_fault(&f,
+                   (struct seeded){.kind = SEEDED_LATENCY, .host = 1, .factor = 0.2, .peer = -1});
+        pairs_measure(&f);
+        if (failing)
+            f.readings[0].outcome = READING_LATE; /* of n0 and n1 */
+        const struct fleet_config config = {.hosts = 6, .rails = 1};
+        struct references references = references_default();
+        struct fleet *fleet = fleet_create(&config, f.readings, f.count);
+        struct isolation *isolation = isolation_create(fleet, &references, f.readings, f.count, 1);
+        int series = fleet_find(fleet, METRIC_LATENCY, 0, DIRECTION_SEND);
+        const struct suspect *slow = suspect_find(isolation, 1, -1, series, false);
+        const struct suspect *fails = suspect_find(isolation, 1, -1, series, true);
+        const struct reading again = {
+            .from = 1, .to = 2, .metric = METRIC_LATENCY, .outcome = READING_LATE};
+        assert_true(slow && slow->tries == 0 && !fails == !failing);
+        isolation_add(isolation, &again, 1);
+        assert_int_equal(slow->tries, failing ? 0 : 1);
+        if (failing)
+            assert_int_equal(fails->state, SUSPECT_CONFIRMED);
+        isolation_free(isolation);
+        fleet_free(fleet);
+        simulated_free(&f);
+    }
+}
+
+/* Isolates the faults of a fleet whose pairs were all measured, round by round. */
+static struct isolation *fleet_isolate(struct simulated *f, const struct fleet_config *config,
+                                       struct fleet **fleet)
+{
+    struct references references = references_default();
+    for (int a = 0; a < f->hosts; a++)
+        for (int b = a + 1; b < f->hosts; b++)
+            simulated_pair(f, a, b, RAILS_ALL);
+    *fleet = fleet_create(config, f->readings, f->count);
+    return isolation_create(*fleet, &references, f->readings, f->count, 1);
+}
+
+/* Both ends of a link that is confirmed meet the third host, whichever it is. */
+static void test_ends_of_a_link(void **state)
+{
+    (void)state;
+    for (int third = 0; third < 3; third++) {
+        struct simulated f;
+        struct fleet *fleet;
+        struct host_pair pairs[1];
+        uint64_t rails;
+        int met[3] = {0}, rounds = 0;
+        const struct fleet_config config = {.hosts = 3, .rails = 1};
+        bool present[3] = {true, true, true};
+        fleet_quiet(&f, 3, 1);
+        make_fault(&f, (struct seeded){.kind = SEEDED_LINK,
+                                       .host = (third + 1) % 3,
+                                       .peer = (third + 2) % 3,
+                                       .factor = 0.5});
+        struct isolation *isolation = fleet_isolate(&f, &config, &fleet);
+        while (isolation_pairs(isolation, present, pairs, &rails) > 0) {
+            assert_in_range(rounds++, 0, 99);
+            f.count = 0;
+            simulated_pair(&f, pairs[0].a, pairs[0].b, rails);
+            isolation_add(isolation, f.readings, f.count);
+            if (pairs[0].a == third || pairs[0].b == third)
+                met[pairs[0].a + pairs[0].b - third]++;
+        }
+        for (int h = 0; h < 3; h++)
+            assert_int_equal(met[h], h == third ? 0 : 1);
+        isolation_free(isolation);
+        fleet_free(fleet);
+        simulated_free(&f);
+    }
+}
+
+/* Three links of two switches are suspects: one of them is measured in a round, since they may
+ * share a way. */
+static void test_links_across_switches(void **state)
+{
+    (void)state;
+    for (int turned = 0; turned < 2; turned++) {
+        struct simulated f;
+        struct fleet *fleet;
+        struct host_pair pairs[4];
+        uint64_t rails;
+        int switches[8], rounds = 0, measured[8] = {0};
+        const struct fleet_config config = {
+            .hosts = 8, .rails = 1, .switches = switches, .inferred = true};
+        bool present[8] = {true, true, true, true, true, true, true, true};
+        fleet_quiet(&f, 8, 1);
+        for (int h = 0; h < 8; h++)
+            switches[h] = h / 4 != turned;
+        for (int h = 0; h < 3; h++)
+            make_fault(
+                &f, (struct seeded){.kind = SEEDED_LINK, .host = h, .peer = h + 4, .factor = 0.5});
+        struct isolation *isolation = fleet_isolate(&f, &config, &fleet);
+        for (int n; (n = isolation_pairs(isolation, present, pairs, &rails)) > 0; rounds++) {
+            int across = 0;
+            assert_in_range(rounds, 0, 99);
+            f.count = 0;
+            for (int i = 0; i < n; i++) {
+                int a = pairs[i].a, b = pairs[i].b;
+                simulated_pair(&f, a, b, rails);
+                across += switches[a] != switches[b];
+                if (a % 4 == b % 4)
+                    measured[a % 4]++;
+            }
+            assert_in_range(across, 0, 1);
+            isolation_add(isolation, f.readings, f.count);
+        }
+        for (int h = 0; h < 3; h++)
+            assert_in_range(measured[h], 2, 99);
+        isolation_free(isolation);
+        fleet_free(fleet);
+        simulated_free(&f);
+    }
+}
+
 static void test_host_that_leaves(void **state)
 {
     (void)state;
@@ -460,6 +637,11 @@ int main(void)
         cmocka_unit_test(test_losses_that_are_not_confirmed),
         cmocka_unit_test(test_hosts_where_links_meet),
         cmocka_unit_test(test_patience_with_slowness),
+        cmocka_unit_test(test_a_pair_that_fails_twice),
+        cmocka_unit_test(test_losses_explain_what_is_late),
+        cmocka_unit_test(test_failures_of_a_slow_host),
+        cmocka_unit_test(test_ends_of_a_link),
+        cmocka_unit_test(test_links_across_switches),
         cmocka_unit_test(test_host_that_leaves),
         cmocka_unit_test(test_near_partners),
     };

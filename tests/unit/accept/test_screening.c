@@ -204,7 +204,132 @@ static void test_alone_on_switch(void **state)
     rounds_free(plan);
 }
 
+/* All hosts meet twice each way. Two of them are slow, by an excess that differs from reading to
+ * reading. */
+static struct fleet *fleet_half_slow(int hosts)
+{
+    static const double steps[] = {0.1, 0.2};
+    const struct fleet_config config = {.hosts = hosts, .rails = 1};
+    struct reading readings[5 * 4 * 2];
+    int seen[2][DIRECTIONS] = {{0}}; /* readings with good hosts */
+    size_t count = 0;
+    for (int i = 0; i < hosts * hosts * 2; i++) {
+        int from = i / 2 / hosts, to = i / 2 % hosts, last = hosts - 2;
+        double excess = from < last || to < last ? 0 : 2;
+        if (from >= last && to < last)
+            excess = 0.7 + steps[from - last] * seen[from - last][DIRECTION_SEND]++;
+        if (from < last && to >= last)
+            excess = 0.7 + steps[to - last] * seen[to - last][DIRECTION_RECEIVE]++;
+        if (from != to)
+            readings[count++] = (struct reading){
+                .from = from, .to = to, .metric = METRIC_ALONE, .value = 10 * exp(-excess)};
+    }
+    return fleet_create(&config, readings, count);
+}
+
+/* Two good hosts of four have two readings with each other, too few to tell of noise: those of the
+ * slow ones with the good ones do. Around 0.8 and 0.9, the lower medians, they lie by 0.1, 0.1 and
+ * 0.2, and by 0.2, 0.2 and 0.4: their median is 0.2, and each cell has four. Three good hosts of
+ * five have four readings each, without noise. The reference is that of the good ones. */
+static void test_noise_of_slow_hosts(void **state)
+{
+    (void)state;
+    for (int hosts = 4; hosts <= 5; hosts++) {
+        struct fleet *fleet = fleet_half_slow(hosts);
+        double noise = hosts == 4 ? sqrt(M_PI / 2) * 1.4826 * 0.2 / sqrt(4) : 0;
+        for (int d = 0; d < DIRECTIONS; d++) {
+            int series = fleet_find(fleet, METRIC_ALONE, 0, (enum direction)d);
+            assert_true(fabs(fleet->series[series].reference - 10) < 1e-9);
+            assert_true(fabs(fleet->series[series].noise - noise) < 1e-4);
+            for (int h = 0; h < hosts; h++)
+                assert_int_equal(fleet->slow[series * hosts + h], h >= hosts - 2);
+        }
+        fleet_free(fleet);
+    }
+}
+
+/* Pairs of one switch have a median of their own if there are eight of them, and of others, and no
+ * host is in more than half of them. */
+static void test_medians_of_distances(void **state)
+{
+    (void)state;
+    static const int switches[] = {0, 0, 0, 0, 0, 1, 2, 3, 4, 5};
+    static const int near[][2] = {{0, 1}, {2, 0}, {0, 3}, {4, 0}, {1, 2},
+                                  {2, 3}, {3, 4}, {4, 1}, {0, 2}};
+    static const int far[][2] = {{0, 5}, {6, 1}, {2, 7}, {8, 3}, {4, 9}, {5, 1}, {2, 6}, {7, 3}};
+    static const struct {
+        int first, end, far; /* of these */
+        bool apart;
+    } cases[] = {{0, 8, 8, true},  /* host 0 is in half of them */
+                 {0, 9, 8, false}, /* in five of nine, */
+                 {1, 9, 8, true},  /* and four of eight */
+                 {1, 8, 8, false}, /* seven */
+                 {0, 8, 7, false}};
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        const struct fleet_config config = {.hosts = 10, .rails = 1, .switches = switches};
+        struct reading readings[sizeof near / sizeof *near + sizeof far / sizeof *far];
+        size_t count = 0;
+        for (int i = cases[c].first; i < cases[c].end; i++)
+            readings[count++] = (struct reading){
+                .from = near[i][0], .to = near[i][1], .metric = METRIC_ALONE, .value = 10};
+        for (int i = 0; i < cases[c].far; i++)
+            readings[count++] = (struct reading){
+                .from = far[i][0], .to = far[i][1], .metric = METRIC_ALONE, .value = 5};
+        struct fleet *fleet = fleet_create(&config, readings, count);
+        for (int d = 0; d < DISTANCE_KINDS; d++)
+            assert_true(fleet_distance_median(fleet, METRIC_ALONE, 0, (enum distance)d) ==
+                        (!cases[c].apart      ? 0
+                         : d == DISTANCE_NEAR ? 10
+                                              : 5));
+        fleet_free(fleet);
+    }
+}
+
 /* References. */
+
+static void check_note_words(const struct fleet *fleet, const struct fleet_note *note,
+                             const char *expected)
+{
+    char line[300];
+    struct text text = text_in(line, sizeof line);
+    fleet_note_put(note, fleet, &(struct fleet_names){.hosts = quiet_names}, &text);
+    assert_string_equal(line, expected);
+}
+
+/* A threshold is named by its reference. That of the other rails depends on the metric. */
+static void test_words_of_notes(void **state)
+{
+    (void)state;
+    static const struct {
+        enum metric metric;
+        enum reference reference;
+        const char *words;
+    } cases[] = {
+        {METRIC_LATENCY, REFERENCE_RAILS,
+         "latency of rail 1 is 2.00 us; the threshold by the other rails (15% worse) is 3.00 us"},
+        {METRIC_ALONE, REFERENCE_RATE,
+         "bandwidth one way of rail 1 (sent) is 2.00 GB/s; 70% of the link's rate is 3.00 GB/s"},
+        {METRIC_BOTH, REFERENCE_EARLIER,
+         "bandwidth in both directions at once of rail 1 (sent) is 2.00 GB/s; the threshold by the "
+         "earlier run is 3.00 GB/s"},
+        {METRIC_LOSS, REFERENCE_PROFILE,
+         "loss of packets of rail 1 (sent) is 2.00 %; the threshold by the profile is 3.00 %"},
+        {METRIC_LOSS, REFERENCE_RAILS,
+         "loss of packets of rail 1 (sent) is 2.00 %; the threshold by the other rails (twice "
+         "their loss, and 0.1%) is 3.00 %"},
+    };
+    const struct fleet_config config = {.hosts = 2, .rails = 2};
+    struct fleet *fleet = fleet_create(&config, NULL, 0);
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        char line[300];
+        int series = fleet_find(fleet, cases[c].metric, 1, DIRECTION_SEND);
+        const struct fleet_note note = {
+            .reference = cases[c].reference, .series = series, .value = 2, .threshold = 3};
+        snprintf(line, sizeof line, "all hosts: the median of their %s", cases[c].words);
+        check_note_words(fleet, &note, line);
+    }
+    fleet_free(fleet);
+}
 
 static void check_note(const struct screened *screened, enum reference reference, int findings)
 {
@@ -249,12 +374,9 @@ static void test_references(void **state)
     references.asked[METRIC_BOTH] = 1.5 * BANDWIDTH;
     screened = screen_with(&f, &references);
     check_note(&screened, REFERENCE_PROFILE, 0);
-    char line[300];
-    struct text text = text_in(line, sizeof line);
-    fleet_note_put(&screened.isolation->limits->notes[1], screened.fleet,
-                   &(struct fleet_names){.hosts = quiet_names}, &text);
-    assert_string_equal(line, "all hosts: the median of their bandwidth in both directions at once "
-                              "(received) is 12.4 GB/s; the threshold by the profile is 17.7 GB/s");
+    check_note_words(screened.fleet, &screened.isolation->limits->notes[1],
+                     "all hosts: the median of their bandwidth in both directions at once "
+                     "(received) is 12.4 GB/s; the threshold by the profile is 17.7 GB/s");
     screened_free(&screened);
     simulated_free(&f);
 }
@@ -315,8 +437,10 @@ static void test_earlier(void **state)
         now.bias[h][0] = 0.8 * bias[h];
     screened = screen_with(&now, &references); /* all of it is slower */
     check_note(&screened, REFERENCE_EARLIER, 0);
-    const struct fleet_note *note = &screened.isolation->limits->notes[0];
-    assert_true(fabs(note->threshold / note->value - (1 - references.earlier_floor) / 0.8) < 1e-9);
+    const struct fleet_note *note = screened.isolation->limits->notes;
+    double median = note->value / 0.8; /* then; a tenth less is not noted */
+    assert_true(median > 0.9 * BANDWIDTH && median < 1.1 * BANDWIDTH);
+    assert_true(fabs(note->threshold - 0.9 * median) < 1e-9);
     screened_free(&screened);
     simulated_free(&then);
     simulated_free(&now);
@@ -562,6 +686,9 @@ int main(void)
         cmocka_unit_test(test_loss_of_a_rail),
         cmocka_unit_test(test_small_fleets),
         cmocka_unit_test(test_switches),
+        cmocka_unit_test(test_noise_of_slow_hosts),
+        cmocka_unit_test(test_medians_of_distances),
+        cmocka_unit_test(test_words_of_notes),
         cmocka_unit_test(test_references),
         cmocka_unit_test(test_slow_rail),
         cmocka_unit_test(test_earlier),

@@ -193,6 +193,30 @@ static void test_floors(void **state)
     assert_true(drift_of(true, 94, 6).drifts);       /* from 100 to 136 */
 }
 
+/* Nine values that rise each time have 36 pairs that do. By the test of Mann and Kendall these have
+ * the variance 9 * 8 * 23 / 18 = 92, and 35 / sqrt(92) deviations or more are seen by chance in
+ * 0.0263%. The alarms of all that is judged are above it, or are not. */
+static void test_chance(void **state)
+{
+    (void)state;
+    static const double alarms[] = {0.0262e-2, 0.0264e-2};
+    for (int a = 0; a < 2; a++)
+        for (int judged = 1; judged <= 10; judged += 9) {
+            double values[9];
+            for (int r = 0; r < 9; r++)
+                values[r] = 10 + r;
+            const struct drift_series series = {.less_is_better = true,
+                                                .judged = judged,
+                                                .alarms = alarms[a] * judged,
+                                                .rotations = 9,
+                                                .hosts = 1,
+                                                .values = values};
+            struct drift drift;
+            drifts_find(&series, &drift);
+            assert_int_equal(drift.drifts, a);
+        }
+}
+
 /* The words about a host are these; "": it neither drifts nor dips often. */
 static void check_words(const struct drift_series *series, int host, const char *expected)
 {
@@ -289,7 +313,7 @@ int main(void)
         cmocka_unit_test(test_dips),           cmocka_unit_test(test_few),
         cmocka_unit_test(test_exact),          cmocka_unit_test(test_floors),
         cmocka_unit_test(test_words_of_drift), cmocka_unit_test(test_words_of_dips),
-        cmocka_unit_test(test_one_dip),
+        cmocka_unit_test(test_one_dip),        cmocka_unit_test(test_chance),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

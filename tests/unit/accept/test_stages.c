@@ -332,6 +332,11 @@ static void a_carrier_that_is_lost_again_is_a_fault(void **state)
     fleet.hosts[1].gaps.unheard_us = 3000000; /* since its carrier was lost */
     gaps_judge(&acceptance);
     assert_int_equal(acceptance.findings.count, 3);
+    fleet.hosts[1].gaps.unheard_us = 0;
+    fleet.hosts[3].gaps.unheard_us = 3000000; /* and its carrier was not */
+    gaps_judge(&acceptance);
+    assert_int_equal(acceptance.findings.count, 4);
+    assert_int_equal(acceptance.findings.items[3].host, 3);
     for (int h = 0; h < HOSTS; h++)
         device_changes_free(&fleet.now[h]);
     counting_free(&acceptance);

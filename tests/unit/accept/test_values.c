@@ -56,6 +56,40 @@ static void test_host_values(void **state)
     assert_int_equal(values[6].reason.reference, REFERENCE_PROFILE);
 }
 
+/* A host had more in the earlier run than the others. Between two runs it may change by sqrt(2)
+ * times what hosts differ by, or by the floor, if that is more. All others have lost a tenth since,
+ * and so may it. */
+static void test_earlier_values(void **state)
+{
+    (void)state;
+    static const double floors[] = {0, 0.5};
+    for (int less = 0; less < 2; less++)
+        for (int f = 0; f < 2; f++) {
+            static const double apart[] = {0, 1, -1, 2, -2, 3, -3, 0}; /* % */
+            struct judged_value values[8];
+            double earlier[8];
+            for (int h = 0; h < 8; h++) {
+                values[h].value = 100 * exp(0.01 * apart[h]);
+                earlier[h] = values[h].value * (less ? 0.9 : 1 / 0.9);
+            }
+            earlier[7] *= less ? 0.25 : 4;
+            const struct value_rule rule = {.less_is_better = less,
+                                            .floor = 0.05,
+                                            .earlier_floor = floors[f],
+                                            .judged = 8,
+                                            .alarms = FALSE_ALARMS,
+                                            .earlier = earlier};
+            assert_int_equal(values_judge(&rule, values), 1);
+            assert_true(values[7].outlier);
+            const struct reason *reason = &values[7].reason;
+            double room = spread_factor(8, FALSE_ALARMS) * M_SQRT2 * reason->deviation / 100;
+            double worse = f == 0 ? exp(less ? room : -room) : less ? 1.5 : 0.5;
+            assert_int_equal(reason->reference, REFERENCE_EARLIER);
+            assert_true(reason->deviation > 1 && fabs(room) < log(1.5));
+            assert_true(fabs(reason->threshold - (less ? 25 : 400) * worse) < 1e-9);
+        }
+}
+
 /* Hosts of switch 1 get half of what they have when few talk. Switch 3 talks to it only, and is not
  * suspected; switch 2 has one slow pair. */
 static void test_exchange(void **state)
@@ -112,6 +146,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_host_values),
+        cmocka_unit_test(test_earlier_values),
         cmocka_unit_test(test_exchange),
         cmocka_unit_test(test_exchange_order),
     };

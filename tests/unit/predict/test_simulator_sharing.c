@@ -626,6 +626,53 @@ static void rows_of_a_path(void **state)
     assert_ptr_equal(link_path(&link, PATH_ZCOPY, 4096), &link.paths[1]);
 }
 
+/* The row of the datatype counts, of those the row of the operator, and without one of the datatype
+ * that of the operator. */
+static void rows_of_a_combination(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *datatype, *reduction;
+        int row;
+    } cases[] = {{"float32", "sum", 0}, {"float32", "max", 1}, {"int32", "max", 2},
+                 {"int32", "sum", 2},   {"int8", "max", 1},    {"int8", "sum", 0},
+                 {"int8", "min", 0}};
+    struct model model = {.combine_count = 3,
+                          .combines = {{.datatype = "float32", .reduction = "sum"},
+                                       {.datatype = "float32", .reduction = "max"},
+                                       {.datatype = "int32", .reduction = "max"}}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        assert_ptr_equal(model_combine(&model, datatype_find(cases[i].datatype),
+                                       reduction_find(cases[i].reduction)),
+                         &model.combines[cases[i].row].byte);
+    model.combine_count = 0;
+    assert_null(model_combine(&model, datatype_find("int8"), reduction_find("sum")));
+}
+
+/* A core moves whole elements: pieces of 16 KiB at least, which grow to what has gone before, to
+ * half of what is left, and to a fifth of the message. */
+static void pieces_have_whole_elements(void **state)
+{
+    (void)state;
+    enum { ELEMENT = 16, ELEMENTS = 100003, PIECES = 5, LEAST = 16 << 10 };
+    struct program_operation send = {.kind = OPERATION_SEND, .length = ELEMENTS};
+    const struct rank_program program = {.operations = &send, .count = 1};
+    struct sim_rank rank = {.program = &program};
+    struct sim_operation operation = {.rank = 0};
+    const struct simulation simulation = {.pieces = PIECES};
+    const struct sim_engine engine = {
+        .simulation = &simulation, .element = ELEMENT, .rank = &rank, .operations = &operation};
+    const size_t length = (size_t)ELEMENT * ELEMENTS;
+    for (size_t piece; operation.done < length; operation.done += piece) {
+        size_t gone = operation.done, left = length - gone, most = length / PIECES;
+        most = gone < most ? gone : most;
+        most = left / 2 < most ? left / 2 : most;
+        most = most < LEAST ? LEAST : most;
+        piece = cost_piece(&engine, 0, left);
+        assert_int_equal(piece, left <= most ? left : most / ELEMENT * ELEMENT);
+    }
+}
+
 /* A sender that may not be ahead waits for its receiver. */
 static void windows_hold_senders_back(void **state)
 {
@@ -728,6 +775,8 @@ int main(void)
         cmocka_unit_test(ranks_share_the_cache_of_a_core),
         cmocka_unit_test(links_of_a_distance),
         cmocka_unit_test(rows_of_a_path),
+        cmocka_unit_test(rows_of_a_combination),
+        cmocka_unit_test(pieces_have_whole_elements),
         cmocka_unit_test(combining_takes_the_place_of_a_copy),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -142,6 +142,34 @@ static void test_latencies(void **state)
     assert_true(route_latency("fat-tree:k=4:latency=0.25", 0, 15) == 1);
 }
 
+/* The capacity of the link of this name. */
+static double link_capacity(const char *spec, const char *name)
+{
+    struct topology *t = topology_of(spec);
+    struct topology_link link = {.capacity = 0};
+    uint32_t l = 0;
+    do {
+        assert_true(l < topology_links(t));
+        topology_link_get(t, l++, &link);
+    } while (strcmp(link.name, name) != 0);
+    topology_free(t);
+    return link.capacity;
+}
+
+/* Capacities may be fractions. Without one of its own a link has that of rate=. */
+static void test_capacities(void **state)
+{
+    (void)state;
+    static const char global[] = "group 0 switch 0 -> group 1 switch 1";
+    static const char inside[] = "host 0 GPU 1 -> host 0 switch";
+    assert_true(link_capacity("dragonfly:a=2:h=1:p=1:rate=0.5", global) == 0.5);
+    assert_true(link_capacity("dragonfly:a=2:h=1:p=1:global=1.5", global) == 1.5);
+    assert_true(link_capacity("dragonfly:a=2:h=1:p=1:global=1.5", "host 0 -> group 0 switch 0") ==
+                1);
+    assert_true(link_capacity("rail:hosts=2:rails=2", inside) == 9);
+    assert_true(link_capacity("rail:hosts=2:rails=2:inside=4.5", inside) == 4.5);
+}
+
 /* ---- load ---- */
 
 /* All ranks send one byte to the rank `shift` behind them: the bytes on the busiest link. */
@@ -319,10 +347,10 @@ static void test_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_ways),    cmocka_unit_test(test_lengths),
-        cmocka_unit_test(test_shifts),  cmocka_unit_test(test_latencies),
-        cmocka_unit_test(test_load),    cmocka_unit_test(test_placement),
-        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_ways),       cmocka_unit_test(test_lengths),
+        cmocka_unit_test(test_shifts),     cmocka_unit_test(test_latencies),
+        cmocka_unit_test(test_load),       cmocka_unit_test(test_placement),
+        cmocka_unit_test(test_capacities), cmocka_unit_test(test_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

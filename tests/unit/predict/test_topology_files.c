@@ -69,6 +69,42 @@ static void test_slurm(void **state)
     unlink(path);
 }
 
+/* Lines may begin with blanks, and go on in the next one. */
+static void test_blanks(void **state)
+{
+    (void)state;
+    char path[64];
+    file_write(path, "  SwitchName=s1 Nodes=n1\n\t SwitchName=s2 \\\n   Nodes=n2\n   # none\n   \n"
+                     "    SwitchName=top Switches=s[1-2]\n");
+    struct topology *t = topology_of(path);
+    assert_int_equal(topology_hosts(t), 2);
+    assert_int_equal(topology_route(t, 0, 1, NULL, 0), 4);
+    topology_free(t);
+    unlink(path);
+}
+
+/* A place has the number of its rank where a host has several. */
+static void check_end_name(const char *spec, int end, const char *expected)
+{
+    struct topology *t = topology_of(spec);
+    char name[LINK_NAME_MOST];
+    topology_end_name(t, end, name);
+    assert_string_equal(name, expected);
+    topology_free(t);
+}
+
+static void test_names_of_places(void **state)
+{
+    (void)state;
+    char path[64], spec[128];
+    file_write(path, "SwitchName=s1 Nodes=n[1-3]\n");
+    check_end_name(path, 2, "n3");
+    snprintf(spec, sizeof spec, "%s:ranks=2", path);
+    check_end_name(spec, 2, "n2 rank 0");
+    check_end_name(spec, 5, "n3 rank 1");
+    unlink(path);
+}
+
 /* Where switches of two levels have two parents each, messages use all links of both levels. */
 static void test_picks_of_levels(void **state)
 {
@@ -137,6 +173,8 @@ static void test_nccl(void **state)
             way_check(t, 1, from, to);
     names_of_way(t, 0, 2, text);
     assert_string_equal(text, "GPU 0 -> NVSwitch 1, NVSwitch -> GPU 2 1");
+    topology_end_name(t, 2, text);
+    assert_string_equal(text, "GPU 2");
     topology_free(t);
     unlink(path);
     /* NVLink from 0 to 1 and from 1 to 2: 0 reaches 2 over PCI, since a GPU passes nothing on. */
@@ -304,6 +342,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_slurm),
+        cmocka_unit_test(test_blanks),
+        cmocka_unit_test(test_names_of_places),
         cmocka_unit_test(test_nccl),
         cmocka_unit_test(test_nvlink_of_a_generation),
         cmocka_unit_test(test_picks_of_levels),
