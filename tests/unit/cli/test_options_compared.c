@@ -216,8 +216,8 @@ static void agents_agree(void **state)
     char why[1024];
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         assert_int_equal(STATUS_USAGE, join_with(others[i], "accept", why, sizeof why));
-        assert_non_null(strstr(why, "' is missing at rank 0; give all the same"));
-        assert_non_null(strstr(why, ": '--"));
+        assert_non_null(strstr(why, "rank 0; give all the same"));
+        assert_non_null(strstr(why, " rank 0: '-"));
     }
     static const char *const tunes[] = {"tune broadcast", "tune --rank-counts 2,4",
                                         "tune --budget 3", "tune -b 4", "tune -m shared"};
