@@ -53,6 +53,8 @@ struct coordinator {
     struct splits splits;
     struct device_changes now[HOSTS_MOST]; /* what each host has counted, */
     double clocks[HOSTS_MOST];             /* and its clock, seconds */
+    int cores[HOSTS_MOST];                 /* that its inventory tells; 0: it tells nothing; */
+    bool threads[HOSTS_MOST];              /* and 16 hardware threads */
     bool mute;                             /* the first host does not tell what it has counted */
     double all_us[2], all_waited[2];       /* of allreduce and alltoall of all, and a rank's wait */
     /* Copies and sums that a host measures, the first time and the second, GB/s; 0: it has 10. */
@@ -60,6 +62,9 @@ struct coordinator {
     int self_looks[HOSTS_MOST]; /* so far */
     bool pairs;                 /* jobs are those of pairs: */
     int checked;                /* so many of them check each iteration */
+    bool fails;                 /* a worker of each job ends with an error */
+    double seconds;             /* that the last jobs may take */
+    double stall_seconds;       /* after which the last job says what it waits for; 0: not given */
 };
 
 static inline int host_of(const struct coordinator *coordinator, int agent)
@@ -207,20 +212,31 @@ static inline void job_run(struct coordinator *coordinator, const struct fleet_j
         return;
     }
     if (strcmp(job->command, WORK_INVENTORY) == 0) {
-        const struct inventory nothing = {.count = 0};
+        struct inventory inventory = {.count = 0};
         struct bytes bytes = {0};
-        bytes_put_u64(&bytes,
-                      (uint64_t)(1e9 * coordinator->clocks[host_of(coordinator, job->agents[0])]));
-        inventory_encode(&nothing, &bytes);
+        int host = host_of(coordinator, job->agents[0]);
+        bytes_put_u64(&bytes, (uint64_t)(1e9 * coordinator->clocks[host]));
+        if (coordinator->cores[host] > 0)
+            inventory_add_number(&inventory, PART_HOST, "", "cpu.cores", coordinator->cores[host],
+                                 0);
+        if (coordinator->threads[host])
+            inventory_add_number(&inventory, PART_HOST, "", "cpu.threads", 16, 0);
+        inventory_encode(&inventory, &bytes);
+        inventory_free(&inventory);
         result_put(outcome, &bytes);
         return;
     }
     bool alone = strcmp(job->command, WORK_CPU) == 0 || strcmp(job->command, WORK_GPUS) == 0;
-    json_t *document = alone                ? self_measure(coordinator, job)
-                       : coordinator->pairs ? json_pack("{s:s, s:[]}", "status", "ok", "results")
+    json_t *document = alone ? self_measure(coordinator, job)
+                       : coordinator->pairs || coordinator->fails
+                           ? json_pack("{s:s, s:[]}", "status", "ok", "results")
                        : coordinator->all_us[0] > 0 ? all_run_both(coordinator, job)
                                                     : pairs_exchange(coordinator, job);
     coordinator->checked += strstr(job->command, " -c all ") != NULL;
+    const char *stall = strstr(job->command, "--timeout ");
+    coordinator->stall_seconds = stall ? strtod(stall + strlen("--timeout "), NULL) : 0;
+    if (coordinator->fails)
+        outcome->ends[1].code = STATUS_ERROR;
     outcome->result = json_dumps(document, 0);
     assert_non_null(outcome->result);
     outcome->size = strlen(outcome->result);
@@ -232,7 +248,8 @@ enum status coordinator_run(struct coordinator *coordinator, const char *stage,
                             coordinator_progress *progress, void *argument,
                             struct fleet_outcome **outcomes)
 {
-    (void)stage, (void)seconds, (void)progress, (void)argument;
+    (void)stage, (void)progress, (void)argument;
+    coordinator->seconds = seconds;
     *outcomes = calloc((size_t)count, sizeof **outcomes);
     assert_non_null(*outcomes);
     for (int j = 0; j < count; j++)

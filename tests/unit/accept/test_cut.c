@@ -233,6 +233,32 @@ static void a_cut_takes_a_tenth(void **state)
         }
 }
 
+/* A transfer that failed, inside a part or across, says nothing of the parts. */
+static void failures_hide_no_cut(void **state)
+{
+    (void)state;
+    const struct fleet_config config = {.hosts = 8, .rails = 1};
+    for (int other = 1; other < 8; other++) { /* that host 0 fails with */
+        struct reading readings[8 * 7];
+        size_t count = 0;
+        int side[8];
+        for (int from = 0; from < 8; from++)
+            for (int to = 0; to < 8; to++)
+                if (from != to)
+                    readings[count++] = (struct reading){
+                        .from = from,
+                        .to = to,
+                        .metric = METRIC_BOTH,
+                        .outcome = from == 0 && to == other ? READING_LOST : READING_VALUE,
+                        .value = from % 2 == to % 2 ? 10 : 5};
+        struct fleet *fleet = fleet_create(&config, readings, count);
+        assert_true(cut_find(fleet, readings, count, 0, 1, side));
+        for (int h = 0; h < 8; h++)
+            assert_int_equal(side[h] == side[0], h % 2 == 0);
+        fleet_free(fleet);
+    }
+}
+
 /* Noise of 5 to 25% of every pair, the same in both directions, as kernels on busy cores have it.
  */
 static void noise_of_pairs_is_no_cut(void **state)
@@ -514,6 +540,39 @@ static void a_link_without_a_reading_alone_is_not_cleared(void **state)
     }
 }
 
+/* The latency of a link is high, and its bandwidth low where others share its way. What the link
+ * does alone clears the bandwidth, and not the latency. */
+static void a_link_alone_tells_its_bandwidth(void **state)
+{
+    (void)state;
+    struct links_isolated links;
+    links_open(&links, 8);
+    links_measure(&links);
+    for (size_t i = 0; i < links.f.count; i++) {
+        struct reading *r = &links.f.readings[i];
+        if (r->from + r->to == 2 && r->from != r->to)
+            r->value *= r->metric == METRIC_LATENCY ? 2 : is_of_link(r, 0, 2) ? 0.5 : 1;
+    }
+    links_isolate(&links);
+    int lonely = 0;
+    for (int n, rounds = 0; (n = links_next(&links)) > 0; rounds++) {
+        bool alone = links.isolation->lone;
+        assert_in_range(rounds, 0, 99);
+        lonely += alone;
+        for (int i = 0; i < n; i++) {
+            size_t first = links.f.count;
+            bool slow = links.pairs[i].a + links.pairs[i].b == 2;
+            link_measure(&links.f, links.pairs[i], slow && !alone);
+            for (size_t k = first; k < links.f.count && slow && !alone; k++)
+                if (links.f.readings[k].metric == METRIC_LATENCY)
+                    links.f.readings[k].value *= 2;
+        }
+        isolation_add(links.isolation, links.f.readings, links.f.count);
+    }
+    assert_int_equal(lonely, 1);
+    links_close(&links, 1);
+}
+
 /* Two links are slow when they share their way, and one loses an end once it is confirmed. */
 static void a_link_of_a_lost_host_is_not_measured_alone(void **state)
 {
@@ -655,8 +714,10 @@ int main(void)
         cmocka_unit_test(hosts_that_become_slow_are_no_part),
         cmocka_unit_test(parts_show_where_many_exchange),
         cmocka_unit_test(a_cut_takes_a_tenth),
+        cmocka_unit_test(failures_hide_no_cut),
         cmocka_unit_test(links_that_share_a_way_are_no_faults),
         cmocka_unit_test(a_link_of_a_lost_host_is_not_measured_alone),
+        cmocka_unit_test(a_link_alone_tells_its_bandwidth),
         cmocka_unit_test(links_that_are_not_measured_alone_are_as_most),
         cmocka_unit_test(a_link_without_a_reading_alone_is_not_cleared),
         cmocka_unit_test(a_link_that_is_slow_now_and_then_is_judged_by_its_mean),

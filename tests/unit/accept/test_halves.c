@@ -3,6 +3,7 @@
  * what pairs get when few and when many exchange.
  * tier: check; load: cpu1; program: own
  */
+#include "base/clock.h"
 #include "tests/unit/accept_fleet.h"
 
 /* ---- halves ---- */
@@ -68,6 +69,33 @@ static void parts_with_a_slow_way_between_them_are_named(void **state)
         "against 10 GB/s when 16 pairs exchange at once: the network between these parts is slow "
         "or oversubscribed");
     fleet_close(&acceptance);
+}
+
+/* A job that fails is a finding, of random halves as of parts that are tried. */
+static void jobs_that_fail_are_told(void **state)
+{
+    (void)state;
+    for (int parts = 0; parts < 2; parts++) {
+        static const int hosts[] = {0, 1, 2, 3}, side[] = {0, 1, 0, 1};
+        struct acceptance acceptance = fleet_open(4);
+        struct stage_result result;
+        fleet.fails = true;
+        fleet.parts = parts;
+        fleet.splits.size = 1;
+        if (parts) {
+            fleet.splits.runs = 6 * SPLIT_RUNS;
+            assert_int_equal(parts_try(&acceptance, STAGE_HALVES, 0, hosts, 4, side), STATUS_OK);
+        } else {
+            halve(&acceptance, &result);
+            assert_int_equal(result.state, STAGE_LEFT_OUT);
+            assert_string_equal(result.why, "0 of 3 random halves could be measured");
+        }
+        assert_int_equal(acceptance.findings.count, parts ? 2 : 3); /* inside, across; splits */
+        for (int i = 0; i < acceptance.findings.count; i++)
+            assert_non_null(
+                strstr(acceptance.findings.items[i].text, "all: a job of many good hosts fails: "));
+        fleet_close(&acceptance);
+    }
 }
 
 /* Two pairs inside the parts, and two across, are the fewest that tell them. */
@@ -233,6 +261,25 @@ static void collectives_of_all_are_explained_by_waits(void **state)
     }
 }
 
+/* The job of all hosts says what it waits for after 30 seconds, or a third of those that are left,
+ * or one. */
+static void all_hosts_wait_for_a_part_of_the_time(void **state)
+{
+    (void)state;
+    static const struct {
+        double left, stall;
+    } cases[] = {{INFINITY, 30}, {3600, 30}, {60, 20}, {30, 10}, {2, 1}, {-1, 1}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct acceptance acceptance = fleet_open(4);
+        struct stage_result result = {.stage = STAGE_ALL};
+        acceptance.until = clock_seconds() + cases[i].left;
+        fleet.all_us[0] = fleet.all_us[1] = 1;
+        assert_int_equal(all_run(&acceptance, &result), STATUS_OK);
+        assert_true(fabs(fleet.stall_seconds - cases[i].stall) < cases[i].stall / 4);
+        fleet_close(&acceptance);
+    }
+}
+
 #define SWITCHES_MOST 5
 
 static void switches_name(char *name[SWITCHES_MOST])
@@ -316,19 +363,20 @@ static void few_hosts_have_no_halves(void **state)
     }
 }
 
-/* Hosts behind one switch, or each behind its own, are not halved by switch. */
+/* Hosts behind one switch, or each behind its own, are not halved by switch; nor is one pair. */
 static void switches_that_part_no_hosts_are_told(void **state)
 {
     (void)state;
     static const struct {
         int switches[4];
         const char *why; /* NULL: they are halved */
-    } cases[] = {{{1, 1, 1, 1}, "all good hosts are behind one switch, s1"},
-                 {{0, 1, 2, 3}, "each good host has a switch of its own"},
+    } cases[] = {{{1, 1, 1, 1}, "no halves by switch: all good hosts are behind one switch, s1"},
+                 {{0, 1, 2, 3}, "no halves by switch: each good host has a switch of its own"},
+                 {{0, 2, 0, 0}, "0 of 3 halves by switch could be measured"},
                  {{0, 0, 1, 1}, NULL},
                  {{0, 1, 2, 2}, NULL}};
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
-        char *name[SWITCHES_MOST], why[100] = "";
+        char *name[SWITCHES_MOST];
         int switches[4];
         struct switch_level level = {.count = 4, .name = name, .switches = switches};
         struct acceptance acceptance = fleet_open(4);
@@ -339,9 +387,7 @@ static void switches_that_part_no_hosts_are_told(void **state)
         fleet.level = &level;
         fleet.splits.size = 1;
         halve(&acceptance, &result);
-        if (cases[c].why)
-            snprintf(why, sizeof why, "no halves by switch: %s", cases[c].why);
-        assert_string_equal(result.why, why);
+        assert_string_equal(result.why, cases[c].why ? cases[c].why : "");
         assert_int_equal(result.state, cases[c].why ? STAGE_PARTLY : STAGE_DONE);
         assert_int_equal(fleet.splits.runs, (cases[c].why ? 1 : 2) * 3 * SPLIT_RUNS);
         fleet_close(&acceptance);
@@ -353,11 +399,13 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pairs_are_compared_with_themselves),
         cmocka_unit_test(parts_with_a_slow_way_between_them_are_named),
+        cmocka_unit_test(jobs_that_fail_are_told),
         cmocka_unit_test(parts_with_two_pairs_are_tried),
         cmocka_unit_test(parts_are_tried_twice),
         cmocka_unit_test(congestion_that_passes_is_not_told),
         cmocka_unit_test(waits_for_cores_are_no_congestion),
         cmocka_unit_test(collectives_of_all_are_explained_by_waits),
+        cmocka_unit_test(all_hosts_wait_for_a_part_of_the_time),
         cmocka_unit_test(switch_that_is_congested_is_named),
         cmocka_unit_test(few_hosts_have_no_halves),
         cmocka_unit_test(switches_that_part_no_hosts_are_told),

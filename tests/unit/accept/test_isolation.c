@@ -22,7 +22,7 @@ static void test_link_of_a_slow_host(void **state)
         int host;
         double factor; /* of the link's bandwidth */
         bool told;
-    } cases[] = {{3, 0.7, false}, {3, 0.3, true}, {5, 0.7, true}};
+    } cases[] = {{3, 0.7, false}, {3, 0.5, false}, {3, 0.3, true}, {5, 0.7, true}};
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         struct simulated f;
         fleet_quiet(&f, 8, 1);
@@ -81,7 +81,7 @@ static void pairs_measure(struct simulated *f)
 /* The findings of isolation from these readings on, in `most` rounds at most. */
 static struct screened rounds_isolate(struct simulated *f, int most)
 {
-    const struct fleet_config config = {.hosts = 6, .rails = 1};
+    const struct fleet_config config = {.hosts = 6, .rails = f->rails};
     struct references references = references_default();
     struct screened s = {.fleet = fleet_create(&config, f->readings, f->count)};
     s.isolation = isolation_create(s.fleet, &references, f->readings, f->count, 1);
@@ -295,6 +295,63 @@ static void test_losses_explain_their_way(void **state)
     }
 }
 
+/* Losses of a link do not explain why another one of its ends is slow. */
+static void test_losses_explain_their_link(void **state)
+{
+    (void)state;
+    static const int slow[][2] = {{0, 6}, {0, 3}, {6, 7}, {3, 7}, {0, 7}};
+    for (size_t i = 0; i < sizeof slow / sizeof *slow; i++) {
+        struct simulated f;
+        fleet_quiet(&f, 8, 1);
+        make_fault(&f,
+                   (struct seeded){
+                       .kind = SEEDED_LOSSY_LINK, .host = 3, .factor = 0.99, .lost = 4, .peer = 6});
+        make_fault(&f,
+                   (struct seeded){
+                       .kind = SEEDED_LINK, .host = slow[i][0], .factor = 0.5, .peer = slow[i][1]});
+        struct screened screened = screen(&f);
+        assert_int_equal(screened.found->count, 2);
+        screened_free(&screened);
+        simulated_free(&f);
+    }
+}
+
+/* A host loses packets that it sends on rail 1 now and then, and so it may on rail 0, where one
+ * reading of it showed that, or its bandwidth was low once. */
+static void test_rails_of_losses(void **state)
+{
+    (void)state;
+    static const enum metric odd[] = {METRIC_LATENCY, METRIC_ALONE, METRIC_BOTH, METRIC_LOSS};
+    for (size_t o = 0; o < sizeof odd / sizeof *odd; o++) {
+        struct simulated f;
+        fleet_quiet(&f, 6, 2);
+        pairs_measure(&f);
+        for (size_t i = 0; i < f.count; i++) {
+            struct reading *r = &f.readings[i];
+            if (r->metric == METRIC_LOSS && r->rail == 1 && r->from == 3 && r->to < 2)
+                r->value = 4;
+            if (r->metric == odd[o] && r->rail == 0 && r->from + r->to == 7 && r->from == 3)
+                r->value = odd[o] == METRIC_LOSS      ? 4
+                           : odd[o] == METRIC_LATENCY ? 2 * LATENCY
+                                                      : BANDWIDTH / 2;
+        }
+        make_fault(&f, (struct seeded){.kind = SEEDED_LOSSY_SEND,
+                                       .host = 3,
+                                       .factor = 0.99,
+                                       .lost = 4,
+                                       .rail = 1,
+                                       .one_rail = true,
+                                       .peer = -1});
+        struct screened s = pairs_isolate(&f);
+        assert_int_equal(s.found->count, 1);
+        check_beginning(&s, 0,
+                        odd[o] == METRIC_LOSS ? "n3: loses packets that it sends: "
+                                              : "n3: rail 1 loses packets that it sends: ");
+        screened_free(&s);
+        simulated_free(&f);
+    }
+}
+
 /* Two readings without a loss do not clear a link that had one: the next ones may show it. */
 static void test_patience_with_losses(void **state)
 {
@@ -437,6 +494,86 @@ static void test_a_pair_that_fails_twice(void **state)
     }
 }
 
+/* A host that fails once as a sender and once as a receiver fails with two partners, whatever the
+ * direction. Wrong data have one, and latencies both. */
+static void test_directions_of_failures(void **state)
+{
+    (void)state;
+    static const struct {
+        enum metric metric;
+        enum reading_outcome outcome;
+        bool blamed;
+    } cases[] = {{METRIC_ALONE, READING_LOST, true},
+                 {METRIC_BOTH, READING_ERROR, true},
+                 {METRIC_ALONE, READING_WRONG, false},
+                 {METRIC_LATENCY, READING_LATE, true},
+                 {METRIC_LATENCY, READING_WRONG, true}};
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        struct simulated f;
+        const struct fleet_config config = {.hosts = 6, .rails = 1};
+        struct references references = references_default();
+        int failed = 0;
+        fleet_quiet(&f, 6, 1);
+        pairs_measure(&f);
+        for (size_t i = 0; i < f.count; i++) {
+            struct reading *r = &f.readings[i];
+            if (r->metric == cases[c].metric &&
+                ((r->from == 3 && r->to == 4) || (r->from == 1 && r->to == 3))) {
+                r->outcome = cases[c].outcome;
+                failed++;
+            }
+        }
+        assert_int_equal(failed, 2);
+        struct fleet *fleet = fleet_create(&config, f.readings, f.count);
+        struct isolation *isolation = isolation_create(fleet, &references, f.readings, f.count, 1);
+        const struct suspect *suspect = isolation->hosts[3].suspects;
+        int links = 0;
+        for (const struct suspect *s = isolation->suspects; s; s = s->next)
+            links += s->peer >= 0;
+        assert_non_null(suspect);
+        assert_int_equal(links, cases[c].blamed ? 0 : 2);
+        if (cases[c].blamed)
+            assert_int_equal(suspect->state, SUSPECT_CONFIRMED);
+        isolation_free(isolation);
+        fleet_free(fleet);
+        simulated_free(&f);
+    }
+}
+
+/* Host 5 sends wrong data to hosts 0 and 1, or receives them. It is confirmed if these are good
+ * with others; that each is good with it the other way says nothing. */
+static void test_failures_seen_again(void **state)
+{
+    (void)state;
+    for (int sends = 0; sends < 2; sends++)
+        for (int good = 0; good <= 2; good++) {
+            const struct fleet_config config = {.hosts = 6, .rails = 1};
+            struct references references = references_default();
+            struct reading readings[8];
+            size_t count = 0;
+            for (int other = 0; other < 2; other++) {
+                readings[count++] = (struct reading){.from = sends ? 5 : other,
+                                                     .to = sends ? other : 5,
+                                                     .metric = METRIC_ALONE,
+                                                     .outcome = READING_WRONG};
+                readings[count++] = (struct reading){.from = sends ? other : 5,
+                                                     .to = sends ? 5 : other,
+                                                     .metric = METRIC_ALONE,
+                                                     .value = BANDWIDTH};
+                if (other < good)
+                    readings[count++] = (struct reading){
+                        .from = other, .to = 2, .metric = METRIC_ALONE, .value = BANDWIDTH};
+            }
+            struct fleet *fleet = fleet_create(&config, readings, count);
+            struct isolation *isolation = isolation_create(fleet, &references, readings, count, 1);
+            const struct suspect *suspect = isolation->hosts[5].suspects;
+            assert_true(suspect && suspect->peer < 0);
+            assert_int_equal(suspect->state, good == 2 ? SUSPECT_CONFIRMED : SUSPECT_OPEN);
+            isolation_free(isolation);
+            fleet_free(fleet);
+        }
+}
+
 /* A measurement that is late with a host that loses packets is explained by them. One that fails in
  * another way is not. */
 static void test_losses_explain_what_is_late(void **state)
@@ -444,18 +581,22 @@ static void test_losses_explain_what_is_late(void **state)
     (void)state;
     static const enum reading_outcome outcomes[] = {READING_ERROR, READING_LATE, READING_LOST,
                                                     READING_WRONG};
-    for (size_t o = 0; o < sizeof outcomes / sizeof *outcomes; o++) {
+    for (size_t o = 0; o < 2 * sizeof outcomes / sizeof *outcomes; o++) {
         struct simulated f;
+        enum reading_outcome outcome = outcomes[o / 2];
         fleet_quiet(&f, 6, 1);
-        make_fault(&f, (struct seeded){
-                           .kind = SEEDED_LOSSY, .host = 1, .factor = 0.99, .lost = 4, .peer = -1});
+        make_fault(&f, (struct seeded){.kind = o % 2 ? SEEDED_LOSSY : SEEDED_LOSSY_SEND,
+                                       .host = 1,
+                                       .factor = 0.99,
+                                       .lost = 4,
+                                       .peer = -1});
         pairs_measure(&f);
         assert_true(f.readings[1].from == 0 && f.readings[1].to == 1);
-        f.readings[1].outcome = outcomes[o];
+        f.readings[1].outcome = outcome;
         struct screened s = pairs_isolate(&f);
-        bool explained = outcomes[o] == READING_LATE;
+        bool explained = outcome == READING_LATE;
         assert_int_equal(s.found->count, explained ? 1 : 2);
-        check_beginning(&s, !explained, "n1: loses packets: ");
+        check_beginning(&s, !explained, "n1: loses packets");
         if (!explained)
             check_beginning(&s, 0, "n0, n1 or the link between them: ");
         screened_free(&s);
@@ -543,22 +684,22 @@ static void test_ends_of_a_link(void **state)
 }
 
 /* Three links of two switches are suspects: one of them is measured in a round, since they may
- * share a way. */
+ * share a way, be the switches known or inferred. */
 static void test_links_across_switches(void **state)
 {
     (void)state;
-    for (int turned = 0; turned < 2; turned++) {
+    for (int c = 0; c < 4; c++) {
         struct simulated f;
         struct fleet *fleet;
         struct host_pair pairs[4];
         uint64_t rails;
         int switches[8], rounds = 0, measured[8] = {0};
         const struct fleet_config config = {
-            .hosts = 8, .rails = 1, .switches = switches, .inferred = true};
+            .hosts = 8, .rails = 1, .switches = switches, .inferred = c / 2};
         bool present[8] = {true, true, true, true, true, true, true, true};
         fleet_quiet(&f, 8, 1);
         for (int h = 0; h < 8; h++)
-            switches[h] = h / 4 != turned;
+            switches[h] = h / 4 != c % 2;
         for (int h = 0; h < 3; h++)
             make_fault(
                 &f, (struct seeded){.kind = SEEDED_LINK, .host = h, .peer = h + 4, .factor = 0.5});
@@ -581,6 +722,68 @@ static void test_links_across_switches(void **state)
             assert_in_range(measured[h], 2, 99);
         isolation_free(isolation);
         fleet_free(fleet);
+        simulated_free(&f);
+    }
+}
+
+/* Three hosts of four behind a switch are slow. The good one is a partner of one of them, and the
+ * others are behind another switch. Where the switches are inferred, the way to these may be the
+ * reason: then one pair takes it in a round. */
+static void test_hosts_across_switches(void **state)
+{
+    (void)state;
+    static const int switches[] = {0, 0, 0, 0, 1, 1, 1, 1};
+    for (int inferred = 0; inferred < 2; inferred++) {
+        struct simulated f;
+        struct fleet *fleet;
+        struct host_pair pairs[4];
+        uint64_t rails;
+        int rounds = 0, most = 0;
+        const struct fleet_config config = {
+            .hosts = 8, .rails = 1, .switches = switches, .inferred = inferred};
+        bool present[8] = {true, true, true, true, true, true, true, true};
+        fleet_quiet(&f, 8, 1);
+        for (int h = 0; h < 3; h++)
+            make_fault(&f,
+                       (struct seeded){.kind = SEEDED_HOST, .host = h, .peer = -1, .factor = 0.5});
+        struct isolation *isolation = fleet_isolate(&f, &config, &fleet);
+        for (int n; (n = isolation_pairs(isolation, present, pairs, &rails)) > 0; rounds++) {
+            int across = 0;
+            assert_in_range(rounds, 0, 99);
+            f.count = 0;
+            for (int i = 0; i < n; i++) {
+                simulated_pair(&f, pairs[i].a, pairs[i].b, rails);
+                across += switches[pairs[i].a] != switches[pairs[i].b];
+            }
+            most = across > most ? across : most;
+            isolation_add(isolation, f.readings, f.count);
+        }
+        assert_true(inferred ? most == 1 : most > 1);
+        isolation_free(isolation);
+        fleet_free(fleet);
+        simulated_free(&f);
+    }
+}
+
+/* A host is slow on both rails, and in both metrics, by shares that differ: the worst is told. */
+static void test_worst_of_a_host(void **state)
+{
+    (void)state;
+    for (int worst = 0; worst < 2; worst++) {
+        struct simulated f;
+        fleet_quiet(&f, 6, 2);
+        pairs_measure(&f);
+        for (size_t i = 0; i < f.count; i++) {
+            struct reading *r = &f.readings[i];
+            if ((r->metric == METRIC_ALONE || r->metric == METRIC_BOTH) &&
+                (r->from == 3 || r->to == 3))
+                r->value *= r->metric == METRIC_BOTH ? 0.3 : r->rail == worst ? 0.4 : 0.5;
+        }
+        make_fault(&f, (struct seeded){.kind = SEEDED_HOST, .host = 3, .factor = 0.5, .peer = -1});
+        struct screened s = pairs_isolate(&f);
+        assert_int_equal(s.found->count, 1);
+        check_beginning(&s, 0, "n3: sends and receives at 4.72 GB/s, ");
+        screened_free(&s);
         simulated_free(&f);
     }
 }
@@ -639,9 +842,15 @@ int main(void)
         cmocka_unit_test(test_patience_with_slowness),
         cmocka_unit_test(test_a_pair_that_fails_twice),
         cmocka_unit_test(test_losses_explain_what_is_late),
+        cmocka_unit_test(test_losses_explain_their_link),
+        cmocka_unit_test(test_rails_of_losses),
+        cmocka_unit_test(test_directions_of_failures),
+        cmocka_unit_test(test_failures_seen_again),
         cmocka_unit_test(test_failures_of_a_slow_host),
         cmocka_unit_test(test_ends_of_a_link),
         cmocka_unit_test(test_links_across_switches),
+        cmocka_unit_test(test_hosts_across_switches),
+        cmocka_unit_test(test_worst_of_a_host),
         cmocka_unit_test(test_host_that_leaves),
         cmocka_unit_test(test_near_partners),
     };

@@ -170,6 +170,22 @@ static void after_rank_0_was_stopped_no_other_is_judged(void **state)
     judged(".b.s...", 4, "suspect bad good unknown good good good");
 }
 
+/* Each stage looks for losses. Those of an earlier one are not found again. */
+static void a_loss_is_found_once(void **state)
+{
+    (void)state;
+    struct fleet_of_losses fleet;
+    fleet_lose(&fleet, ".x.s");
+    for (int stage = 0; stage < 4; stage++) {
+        fleet.hosts[3].lost = stage >= 2;
+        losses_find(&fleet.acceptance);
+        assert_int_equal(fleet.acceptance.findings.count, stage >= 2 ? 2 : 1);
+    }
+    assert_int_equal(fleet.acceptance.findings.items[0].host, 1);
+    assert_int_equal(fleet.acceptance.findings.items[1].host, 3);
+    findings_free(&fleet.acceptance.findings);
+}
+
 /* While the run goes on no host is good, and a silent one is not bad. */
 static void what_is_not_judged_is_unknown(void **state)
 {
@@ -194,6 +210,7 @@ int main(void)
         cmocka_unit_test(the_last_two_hosts_are_suspect),
         cmocka_unit_test(after_rank_0_was_stopped_no_other_is_judged),
         cmocka_unit_test(what_is_not_judged_is_unknown),
+        cmocka_unit_test(a_loss_is_found_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

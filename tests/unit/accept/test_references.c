@@ -34,6 +34,12 @@ static const char earlier[] =
     "\"ok\",\"value\":5},"
     "{\"stage\":\"pairs\",\"from\":1,\"to\":2,\"part\":\"\",\"metric\":\"latency\",\"outcome\":"
     "\"late\",\"value\":6},"
+    "{\"stage\":\"pairs\",\"from\":2,\"to\":1,\"part\":\"\",\"metric\":\"latency\",\"outcome\":"
+    "\"ok\",\"value\":3},"
+    "{\"stage\":\"pairs\",\"from\":2,\"to\":1,\"part\":\"\",\"metric\":\"loss\",\"outcome\":"
+    "\"ok\",\"value\":0.5},"
+    "{\"stage\":\"pairs\",\"from\":2,\"to\":1,\"part\":\"\",\"metric\":\"speed\",\"outcome\":"
+    "\"ok\",\"value\":9},"
     "{\"stage\":\"isolate\",\"from\":1,\"to\":2,\"part\":\"\",\"metric\":\"alone\",\"outcome\":"
     "\"ok\",\"value\":7},"
     "{\"stage\":\"pairs\",\"from\":1,\"to\":2,\"part\":\"mlx5_0\",\"metric\":\"both\",\"outcome\":"
@@ -56,10 +62,16 @@ static void an_earlier_run_is_matched_by_names(void **state)
     assert_true(values[0] == 5 && values[1] == 0 && values[2] == 0);
     assert_false(baseline_values(&baseline, "self", "the slowest core", values, 3));
     baseline_pairs_take(&baseline, rails, 1);
-    assert_int_equal(baseline.pairs.count, 1);
-    const struct reading *pair = &baseline.pairs.items[0];
-    assert_true(pair->from == 0 && pair->to == 1 && pair->metric == METRIC_ALONE &&
-                pair->value == 4);
+    static const struct {
+        enum metric metric;
+        double value;
+    } pairs[] = {{METRIC_ALONE, 4}, {METRIC_LATENCY, 3}, {METRIC_LOSS, 0.5}};
+    assert_int_equal(baseline.pairs.count, 3);
+    for (int i = 0; i < 3; i++) {
+        const struct reading *pair = &baseline.pairs.items[i];
+        assert_true(pair->from == 0 && pair->to == 1 && pair->metric == pairs[i].metric &&
+                    pair->value == pairs[i].value);
+    }
     baseline_free(&baseline);
     close(fd);
     unlink(path);

@@ -248,6 +248,37 @@ static void test_noise_of_slow_hosts(void **state)
     }
 }
 
+/* Three readings tell whether a host is slow if there are 16 hosts. Of fewer it takes five. */
+static void test_readings_of_slow_hosts(void **state)
+{
+    (void)state;
+    static const struct {
+        int hosts, rounds;
+        bool told;
+    } cases[] = {{14, 3, false}, {16, 3, true}, {14, 5, true}, {14, 4, false}};
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        int hosts = cases[c].hosts;
+        struct simulated f;
+        struct host_pair pairs[8];
+        bool present[16];
+        memset(present, true, sizeof present);
+        fleet_quiet(&f, hosts, 1);
+        make_fault(&f, (struct seeded){.kind = SEEDED_HOST, .host = 3, .factor = 0.5, .peer = -1});
+        struct rounds *plan = rounds_plan(hosts, cases[c].rounds, 1);
+        for (int r = 0; r < cases[c].rounds; r++)
+            for (int i = 0, n = rounds_pairs(plan, r, present, pairs); i < n; i++)
+                simulated_pair(&f, pairs[i].a, pairs[i].b, RAILS_ALL);
+        const struct fleet_config config = {.hosts = hosts, .rails = 1};
+        struct fleet *fleet = fleet_create(&config, f.readings, f.count);
+        int series = fleet_find(fleet, METRIC_ALONE, 0, DIRECTION_SEND);
+        for (int h = 0; h < hosts; h++)
+            assert_int_equal(fleet->slow[series * hosts + h], h == 3 && cases[c].told);
+        fleet_free(fleet);
+        rounds_free(plan);
+        simulated_free(&f);
+    }
+}
+
 /* Pairs of one switch have a median of their own if there are eight of them, and of others, and no
  * host is in more than half of them. */
 static void test_medians_of_distances(void **state)
@@ -260,27 +291,35 @@ static void test_medians_of_distances(void **state)
     static const struct {
         int first, end, far; /* of these */
         bool apart;
-    } cases[] = {{0, 8, 8, true},  /* host 0 is in half of them */
-                 {0, 9, 8, false}, /* in five of nine, */
-                 {1, 9, 8, true},  /* and four of eight */
-                 {1, 8, 8, false}, /* seven */
+    } cases[] = {{0, 8, 8, true},                    /* host 0 is in half of them */
+                 {0, 8, 8, true},  {0, 9, 8, false}, /* in five of nine, */
+                 {1, 9, 8, true},                    /* and four of eight */
+                 {1, 8, 8, false},                   /* seven */
                  {0, 8, 7, false}};
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
-        const struct fleet_config config = {.hosts = 10, .rails = 1, .switches = switches};
+        const int rail = (int)c % 2;
+        const struct fleet_config config = {.hosts = 10, .rails = 2, .switches = switches};
         struct reading readings[sizeof near / sizeof *near + sizeof far / sizeof *far];
         size_t count = 0;
         for (int i = cases[c].first; i < cases[c].end; i++)
-            readings[count++] = (struct reading){
-                .from = near[i][0], .to = near[i][1], .metric = METRIC_ALONE, .value = 10};
+            readings[count++] = (struct reading){.from = near[i][0],
+                                                 .to = near[i][1],
+                                                 .rail = rail,
+                                                 .metric = METRIC_ALONE,
+                                                 .value = 10};
         for (int i = 0; i < cases[c].far; i++)
-            readings[count++] = (struct reading){
-                .from = far[i][0], .to = far[i][1], .metric = METRIC_ALONE, .value = 5};
+            readings[count++] = (struct reading){.from = far[i][0],
+                                                 .to = far[i][1],
+                                                 .rail = rail,
+                                                 .metric = METRIC_ALONE,
+                                                 .value = 5};
         struct fleet *fleet = fleet_create(&config, readings, count);
         for (int d = 0; d < DISTANCE_KINDS; d++)
-            assert_true(fleet_distance_median(fleet, METRIC_ALONE, 0, (enum distance)d) ==
-                        (!cases[c].apart      ? 0
-                         : d == DISTANCE_NEAR ? 10
-                                              : 5));
+            for (int r = 0; r < 2; r++)
+                assert_true(fleet_distance_median(fleet, METRIC_ALONE, r, (enum distance)d) ==
+                            (!cases[c].apart || r != rail ? 0
+                             : d == DISTANCE_NEAR         ? 10
+                                                          : 5));
         fleet_free(fleet);
     }
 }
@@ -403,6 +442,45 @@ static void test_slow_rail(void **state)
     simulated_free(&f);
 }
 
+/* It must be slower by 15%, or lose more than 0.1% where the other one loses nothing. */
+static void test_rails_threshold(void **state)
+{
+    (void)state;
+    static const struct {
+        enum seeded_kind kind;
+        double factor, lost;
+        const char *words; /* NULL: it has no note */
+    } cases[] = {
+        {SEEDED_NIC, 0.86, 0, NULL},
+        {SEEDED_NIC, 0.84, 0,
+         "all hosts: the median of their bandwidth one way of rail 1 (sent) is 9.91 GB/s; the "
+         "threshold by the other rails (15% worse) is 10.0 GB/s"},
+        {SEEDED_LOSSY, 0.999, 0.09, NULL},
+        {SEEDED_LOSSY, 0.999, 0.12,
+         "all hosts: the median of their loss of packets of rail 1 (sent) is 0.120 %; the "
+         "threshold by the other rails (twice their loss, and 0.1%) is 0.100 %"},
+    };
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        struct simulated f;
+        fleet_quiet(&f, 8, 2);
+        for (int h = 0; h < 8; h++)
+            make_fault(&f, (struct seeded){.kind = cases[c].kind,
+                                           .host = h,
+                                           .peer = -1,
+                                           .rail = 1,
+                                           .one_rail = true,
+                                           .factor = cases[c].factor,
+                                           .lost = cases[c].lost});
+        struct screened screened = screen(&f);
+        const struct limits *limits = screened.isolation->limits;
+        assert_int_equal(limits->note_count > 0, cases[c].words != NULL);
+        if (cases[c].words)
+            check_note_words(screened.fleet, &limits->notes[0], cases[c].words);
+        screened_free(&screened);
+        simulated_free(&f);
+    }
+}
+
 /* The references of a run that follows this one of 8 hosts, all of whose pairs are measured. */
 static struct references references_to(struct simulated *then)
 {
@@ -490,6 +568,54 @@ static void test_earlier_noise(void **state)
     screened_free(&screened);
     simulated_free(&then);
     simulated_free(&now);
+}
+
+/* The share of readings that noise makes worse than the limit of a host, or of a link: of a fleet
+ * with a slow host, whose readings are left out, and of all but those of one other host. */
+static void test_readings_beyond(void **state)
+{
+    (void)state;
+    struct simulated f;
+    struct references references = references_default();
+    const struct fleet_config config = {.hosts = 8, .rails = 1};
+    int beyond_of_hosts = 0, beyond_of_links = 0;
+    simulated_create(&f, 8, 1, 3);
+    for (int a = 0; a < 8; a++)
+        for (int b = a + 1; b < 8; b++)
+            simulated_pair(&f, a, b, RAILS_ALL);
+    for (size_t i = 0; i < f.count; i++) { /* one in 5 by 40%, and all of host 2 by half */
+        double share = f.readings[i].from == 2 || f.readings[i].to == 2 ? 0.5 : i % 5 ? 1 : 0.6;
+        f.readings[i].value *= f.readings[i].metric == METRIC_LATENCY ? 1 / share : share;
+    }
+    struct fleet *fleet = fleet_create(&config, f.readings, f.count);
+    struct limits *limits = limits_create(fleet, &references, f.readings, f.count);
+    for (int latency = 0; latency < 2; latency++)
+        for (int host = -1; host < 8; host++) { /* whose readings count; -1: all */
+            int count = 0, beyond = 0, beyond_link = 0;
+            for (size_t i = 0; i < f.count; i++) {
+                const struct reading *r = &f.readings[i];
+                int from = fleet_from(fleet, r), to = fleet_to(fleet, r);
+                if ((r->metric == METRIC_LATENCY) != latency ||
+                    limits_exceeds(limits, from, r->from) || limits_exceeds(limits, to, r->to) ||
+                    (host >= 0 && r->from != host && r->to != host))
+                    continue;
+                count++;
+                beyond += fleet_excess(fleet, r) > limits->cell[from * 8 + r->from].excess;
+                beyond_link += fleet_excess(fleet, r) > limits_reading(limits, r).excess;
+            }
+            const struct healthy_readings *noise = &limits->noise[latency];
+            assert_int_equal(host < 0 ? noise->count : noise->count_of[host], count);
+            assert_int_equal(host < 0 ? noise->beyond : noise->beyond_of[host], beyond);
+            if (host < 0)
+                assert_int_equal(noise->beyond_reading, beyond_link);
+            beyond_of_hosts += beyond;
+            beyond_of_links += beyond_link;
+        }
+    assert_true(beyond_of_hosts > 0 && beyond_of_links > 0);
+    assert_true(limits_share(3, 38) == 0.1 && limits_share(-1, 8) == 0.1);
+    limits_free(limits);
+    fleet_free(fleet);
+    simulated_free(&f);
 }
 
 /* The worst median of a series that may be missed is told; what is beyond by a quarter is a
@@ -688,12 +814,15 @@ int main(void)
         cmocka_unit_test(test_switches),
         cmocka_unit_test(test_noise_of_slow_hosts),
         cmocka_unit_test(test_medians_of_distances),
+        cmocka_unit_test(test_readings_of_slow_hosts),
         cmocka_unit_test(test_words_of_notes),
         cmocka_unit_test(test_references),
         cmocka_unit_test(test_slow_rail),
+        cmocka_unit_test(test_rails_threshold),
         cmocka_unit_test(test_earlier),
         cmocka_unit_test(test_earlier_noise),
         cmocka_unit_test(test_bad_readings),
+        cmocka_unit_test(test_readings_beyond),
         cmocka_unit_test(test_sensitivity),
         cmocka_unit_test(test_sensitivity_of_rails),
         cmocka_unit_test(test_sensitivity_of_packets),

@@ -104,6 +104,23 @@ static void test_enough_pairs(void **state)
     assert_int_equal(rounds_enough(4096), 12);
 }
 
+/* The last two hosts meet in the only round, whichever they are. */
+static void test_last_hosts(void **state)
+{
+    (void)state;
+    for (int hosts = 2; hosts <= 9; hosts++)
+        for (int a = 0; a < hosts; a++)
+            for (int b = a + 1; b < hosts; b++) {
+                struct meetings meetings = {.hosts = hosts};
+                bool present[HOSTS_MOST] = {false};
+                struct rounds *rounds = rounds_plan(hosts, 1, 5);
+                present[a] = present[b] = true;
+                assert_int_equal(meet(&meetings, rounds, 0, present), 1);
+                assert_int_equal(meetings.met[a][b], 1);
+                rounds_free(rounds);
+            }
+}
+
 /* The partners of hosts that have gone meet each other, but no pair of the plan. */
 static void test_hosts_leave(void **state)
 {
@@ -156,9 +173,8 @@ static void test_seed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_all_pairs),
-        cmocka_unit_test(test_enough_pairs),
-        cmocka_unit_test(test_hosts_leave),
+        cmocka_unit_test(test_all_pairs),   cmocka_unit_test(test_enough_pairs),
+        cmocka_unit_test(test_hosts_leave), cmocka_unit_test(test_last_hosts),
         cmocka_unit_test(test_seed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -75,15 +75,18 @@ static void errors_are_found_and_congestion_is_kept(void **state)
     fleet_close(&acceptance);
 }
 
-/* A host whose counters could not be read twice in a row is suspect, and is not asked again. */
+/* A host whose counters could not be read twice in a row is suspect, and is not asked again. A look
+ * has a time of its own, since the stage has ended. */
 static void counters_that_cannot_be_read_are_told(void **state)
 {
     (void)state;
     static const bool mute[] = {false, true, false, true, false, true, true, true};
     struct acceptance acceptance = fleet_open(2);
+    acceptance.until = 1; /* long ago */
     for (size_t i = 0; i < sizeof mute / sizeof *mute; i++) {
         fleet.mute = mute[i];
         assert_int_equal(counting_look(&acceptance, STAGE_PAIRS), STATUS_OK);
+        assert_true(acceptance.until == 1 && fleet.seconds > 7 && fleet.seconds <= 10);
         assert_int_equal(acceptance.findings.count, i >= 6);
     }
     assert_int_equal(acceptance.findings.items[0].host, 0);
@@ -212,6 +215,30 @@ static void a_clock_that_is_far_off_is_told(void **state)
         assert_int_equal(acceptance.findings.count, count);
         if (count > 0)
             assert_int_equal(acceptance.findings.items[0].host, count > 1 ? 1 : -1);
+        fleet_close(&acceptance);
+    }
+}
+
+/* Hosts that are lost, or tell nothing, are compared with none and have no notes. Two of the three
+ * others tell their hardware threads: they are most. */
+static void hosts_without_an_inventory_are_not_compared(void **state)
+{
+    (void)state;
+    for (int fewer = 0; fewer < 2; fewer++) {
+        struct acceptance acceptance = fleet_open(5);
+        struct stage_result result = {.stage = STAGE_INVENTORY};
+        for (int h = 0; h < 3; h++)
+            fleet.cores[h] = h == 1 && fewer ? 4 : 8;
+        fleet.threads[0] = fleet.threads[1] = true;
+        fleet.hosts[4].lost = true;
+        assert_int_equal(inventory_run(&acceptance, &result), STATUS_OK);
+        assert_string_equal(result.text, fewer ? "3 hosts: 1 difference, and 1 note"
+                                               : "3 hosts: 0 differences, and 1 note");
+        assert_int_equal(acceptance.findings.count, 1 + fewer);
+        for (int i = 0; i <= fewer; i++)
+            assert_int_equal(acceptance.findings.items[i].host, i == fewer ? 2 : 1);
+        for (int h = 0; h < 5; h++)
+            inventory_free(&acceptance.inventories[h]);
         fleet_close(&acceptance);
     }
 }
@@ -491,6 +518,7 @@ int main(void)
         cmocka_unit_test(each_iteration_of_a_pair_is_checked),
         cmocka_unit_test(a_number_is_slow_twice),
         cmocka_unit_test(a_clock_that_is_far_off_is_told),
+        cmocka_unit_test(hosts_without_an_inventory_are_not_compared),
         cmocka_unit_test(packets_that_arrive_twice_are_told),
         cmocka_unit_test(a_carrier_that_is_lost_again_is_a_fault),
         cmocka_unit_test(a_host_that_stands_still_is_named),

@@ -93,6 +93,13 @@ static void test_files(void **state)
          "Nodes=n[1-4]\n"
          "SwitchName=s2 Nodes=n[5-7]\n",
          "s1:1,2,3,4 s2:5,6,7"},
+        /* one side has a level less */
+        {"SwitchName=s1 Nodes=n1\nSwitchName=s2 Nodes=n2\nSwitchName=s3 Nodes=n[3-4]\n"
+         "SwitchName=s4 Nodes=n5\nSwitchName=s5 Nodes=n[6-7]\n"
+         "SwitchName=p1 Switches=s[1-2]\nSwitchName=p2 Switches=s3\n"
+         "SwitchName=p3 Switches=s[4-5]\nSwitchName=q1 Switches=p[1-2]\n"
+         "SwitchName=top Switches=q1,p3\n",
+         "s1:1 s2:2 s3:3,4 s4:5 s5:6,7 / p3:5,6,7 q1:1,2,3,4"},
     };
     check_cases(cases, sizeof cases / sizeof *cases);
 }

@@ -700,6 +700,38 @@ static void windows_hold_senders_back(void **state)
         assert_true(time_of(&simulation) >= 2048 * BETA);
 }
 
+/* By --copy auto a rank of shm copies a message of some length into slots if it has nothing else to
+ * do, and refers to it if it receives one meanwhile. The path shows in the latency. */
+static void senders_that_receive_refer(void **state)
+{
+    (void)state;
+    static const struct {
+        enum collective_id collective;
+        const char *algorithm;
+        size_t bytes; /* of a message */
+        bool refers;
+    } cases[] = {{COLLECTIVE_BROADCAST, "linear", 256 << 10, false},
+                 {COLLECTIVE_BROADCAST, "linear", 8 << 20, true},
+                 {COLLECTIVE_ALLGATHER, "ring", 64 << 10, false},
+                 {COLLECTIVE_ALLGATHER, "ring", 256 << 10, true}};
+    const struct transport_choice shm[] = {{.transport = transport_find("shm")},
+                                           {.transport = NULL}};
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        struct model *model = textbook(PORT_NONE);
+        struct choice choice = choice_of(algorithm_find(cases[c].collective, cases[c].algorithm));
+        struct problem problem = problem_of(cases[c].collective, 2, cases[c].bytes / 4);
+        struct simulation simulation = simulation_of(model, &choice, &problem);
+        strcpy(model->links[0].transport, "shm");
+        model->links[0].paths[0].wire = 0;
+        model->links[0].paths[1] =
+            (struct path_cost){.path = PATH_ZCOPY, .movement = MOVEMENT_PUSH, .latency = 1000};
+        model->links[0].path_count = 2;
+        simulation.transports = shm;
+        simulation.copy = COPY_AUTO;
+        assert_float_equal(time_of(&simulation), cases[c].refers ? 1000 : ALPHA, 1e-6);
+    }
+}
+
 /* A message that is pulled: the sender says so once, the receiver's core has all the work, and the
  * sender's memory is free a latency later. */
 static void receivers_pull(void **state)
@@ -769,6 +801,7 @@ int main(void)
         cmocka_unit_test(hosts_are_released_apart),
         cmocka_unit_test(long_messages_stream),
         cmocka_unit_test(windows_hold_senders_back),
+        cmocka_unit_test(senders_that_receive_refer),
         cmocka_unit_test(receivers_pull),
         cmocka_unit_test(receivers_grant),
         cmocka_unit_test(pieces_begin_once),
