@@ -162,7 +162,7 @@ static void drift_report(struct soak *soak, const struct soak_series *series,
     char what[FOUND_TEXT_MOST];
     struct text text = text_in(what, sizeof what);
     soak->drifting += drift->drifts;
-    soak->dipping += drift->dips_often && !drift->drifts;
+    soak->dipping += drift->dips_often;
     drift_put(judged, series->name, series->unit, host, drift, &text);
     stage_finds(soak->acceptance, STAGE_SOAK, FOUND_DRIFT, host, HEALTH_SUSPECT, STATUS_SLOW,
                 "%s: %s", soak->acceptance->labels[host], what);

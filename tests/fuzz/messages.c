@@ -224,6 +224,19 @@ static void try_order(const unsigned char *data, size_t size)
     bytes_free(&bytes);
 }
 
+static void try_loss(const unsigned char *data, size_t size)
+{
+    struct loss_message loss, again;
+    struct bytes bytes = {0};
+    if (!loss_decode(data, size, &loss))
+        return;
+    require(strlen(loss.why) < sizeof loss.why);
+    loss_encode(&loss, &bytes);
+    require(loss_decode(bytes.data, bytes.size, &again));
+    require(again.ended == loss.ended && strcmp(again.why, loss.why) == 0);
+    bytes_free(&bytes);
+}
+
 /* Heartbeats, in both directions. */
 static void try_beat(const unsigned char *data, size_t size)
 {
@@ -317,6 +330,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         break;
     case BEAT:
         try_beat(input.at, input.left);
+        try_loss(input.at, input.left);
         break;
     case FAILURE:
         try_failure(input.at, input.left, ranks);

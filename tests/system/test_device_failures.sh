@@ -109,7 +109,7 @@ refusals() {
     # Plans: each rank has allocated twice and four times before.
     refused fail=cudaHostAlloc:7 1 'cannot pin [0-9]+ bytes .*from which its GPU copies schedules: run fewer' --np 2 --ranks-as threads
     refused fail=cudaMalloc:9 1 "cannot allocate [0-9]+ MiB on $gpu: .*run fewer" --np 2 --ranks-as threads
-    check_says '^#       size' "$out"
+    check_says '^# +size' "$out"
     refused mode=async,sticky=11 1 "rank [01] .*$gpu says: .*cudaErrorIllegalAddress" --np 2 --ranks-as threads
     refused mode=async,sticky=10 1 "rank [01] .*$gpu says: .*cudaErrorIllegalAddress" --np 2 --ranks-as processes
     over mode=sync 2 allreduce --np 2 --executor device

@@ -442,7 +442,7 @@ def join(flip):
                                "--rank", str(rank), "--world", "3", "--timeout", "12"], stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE, text=True) for rank in range(3)]
     for line in ranks[0].stdout if place is None else ():
-        if line.startswith("#      bytes "): # the head of the table is whole
+        if line.split()[:2] == ["#", "bytes"]: # the head of the table is whole
             break
     begun.set()
     said = [rank.communicate(timeout=60)[1] for rank in ranks]

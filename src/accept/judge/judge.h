@@ -352,7 +352,7 @@ struct drift {
     bool drifts;
     int dips, worst;   /* the rotation of the deepest, from 0 */
     double dips_share; /* of the other hosts' rotations, that are dips */
-    bool dips_often;
+    bool dips_often;   /* and does not drift */
 };
 
 void drifts_find(const struct drift_series *series, struct drift *drifts); /* of each host */

@@ -231,7 +231,7 @@ static void dips_judge(const struct work *work, struct drift *drift)
     double others = work->measured - drift->measured;
     drift->dips_share = (work->dips - drift->dips + 1) / (others + 2);
     drift->dips_often =
-        drift->dips >= DIPS_LEAST &&
+        !drift->drifts && drift->dips >= DIPS_LEAST &&
         binomial_tail(drift->measured, drift->dips, drift->dips_share) * work->series->judged <
             work->series->alarms;
 }

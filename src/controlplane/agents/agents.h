@@ -46,6 +46,14 @@ bool order_decode(const void *data, size_t size, struct order *order);
 void cancel_encode(int agent, uint32_t number, struct bytes *bytes);
 bool cancel_decode(const void *data, size_t size, uint32_t *number);
 
+/* LOST: an agent is; why, a clause, and whether its process or its connection ended. */
+struct loss_message {
+    char why[160];
+    bool ended;
+};
+void loss_encode(const struct loss_message *loss, struct bytes *bytes);
+bool loss_decode(const void *data, size_t size, struct loss_message *loss);
+
 /* The agent that an ORDER or a CANCEL is for; -1: invalid. */
 int message_agent(const void *data, size_t size);
 

@@ -296,13 +296,11 @@ static bool worker_reported(struct coordinator *coordinator, int rank, const voi
 
 static bool agent_says_lost(struct coordinator *coordinator, int rank, const struct frame *frame)
 {
-    struct reader reader = {.at = frame->data, .left = frame->size};
-    char why[160];
-    read_text(&reader, why, sizeof why);
-    bool ended = read_u32(&reader);
-    if (!reader.bad)
-        coordinator_lose(coordinator, rank, why, ended ? LOSS_ENDED : LOSS_FAULT);
-    return !reader.bad;
+    struct loss_message loss;
+    if (!loss_decode(frame->data, frame->size, &loss))
+        return false;
+    coordinator_lose(coordinator, rank, loss.why, loss.ended ? LOSS_ENDED : LOSS_FAULT);
+    return true;
 }
 
 /* A leader has those of its host; rank 0's own host has rank 0's. */

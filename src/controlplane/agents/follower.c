@@ -305,9 +305,10 @@ static bool follower_received(void *argument, struct child_link *child, const st
  * its connection. */
 static void follower_report_lost(struct follower *follower, int rank, const char *why, bool ended)
 {
+    struct loss_message loss = {.ended = ended};
     struct bytes bytes = {0};
-    bytes_put_text(&bytes, why);
-    bytes_put_u32(&bytes, ended);
+    snprintf(loss.why, sizeof loss.why, "%s", why);
+    loss_encode(&loss, &bytes);
     if (follower->state == FOLLOWER_PLACED)
         wire_put(&follower->up, rank, FRAME_LOST, bytes.data, bytes.size);
     bytes_free(&bytes);

@@ -72,6 +72,28 @@ bool cancel_decode(const void *data, size_t size, uint32_t *number)
     return !reader.bad && reader.left == 0;
 }
 
+static void loss_code(struct codec codec, struct loss_message *loss)
+{
+    uint32_t ended = loss->ended;
+    code_text(codec, loss->why, sizeof loss->why);
+    code_u32(codec, &ended, 0, 1);
+    loss->ended = ended;
+}
+
+void loss_encode(const struct loss_message *loss, struct bytes *bytes)
+{
+    struct loss_message sent = *loss;
+    loss_code(codec_to(bytes), &sent);
+}
+
+bool loss_decode(const void *data, size_t size, struct loss_message *loss)
+{
+    struct reader reader = {.at = data, .left = size};
+    *loss = (struct loss_message){.ended = false};
+    loss_code(codec_from(&reader), loss);
+    return !reader.bad && reader.left == 0;
+}
+
 int message_agent(const void *data, size_t size)
 {
     struct reader reader = {.at = data, .left = size};

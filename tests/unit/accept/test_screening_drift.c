@@ -129,6 +129,21 @@ static void test_dips(void **state)
     assert_in_range(alarms_found, 0, RUNS / 100);
 }
 
+/* Host 3 loses a half from the first rotation to the last, and its last third dips below: a drift
+ * is told, and no dips. */
+static void test_drift_that_dips(void **state)
+{
+    (void)state;
+    static struct soak soak;
+    uint64_t random = 8;
+    simulate(&soak, &random);
+    for (int r = 0; r < ROTATIONS; r++)
+        soak.values[r * HOSTS + 3] *= 1 - 0.5 * r / ROTATIONS;
+    find(&soak, HOSTS, ROTATIONS);
+    assert_true(soak.drifts[3].drifts && soak.drifts[3].dips > 2);
+    assert_false(soak.drifts[3].dips_often);
+}
+
 /* One host alone is compared with itself; a host that is lost after a while has fewer rotations. */
 static void test_few(void **state)
 {
@@ -309,11 +324,12 @@ static void test_one_dip(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_healthy),        cmocka_unit_test(test_drift),
-        cmocka_unit_test(test_dips),           cmocka_unit_test(test_few),
-        cmocka_unit_test(test_exact),          cmocka_unit_test(test_floors),
-        cmocka_unit_test(test_words_of_drift), cmocka_unit_test(test_words_of_dips),
-        cmocka_unit_test(test_one_dip),        cmocka_unit_test(test_chance),
+        cmocka_unit_test(test_healthy),       cmocka_unit_test(test_drift),
+        cmocka_unit_test(test_dips),          cmocka_unit_test(test_drift_that_dips),
+        cmocka_unit_test(test_few),           cmocka_unit_test(test_exact),
+        cmocka_unit_test(test_floors),        cmocka_unit_test(test_words_of_drift),
+        cmocka_unit_test(test_words_of_dips), cmocka_unit_test(test_one_dip),
+        cmocka_unit_test(test_chance),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -354,6 +354,19 @@ static void job_read(struct fit_measurement *measurement, json_t *lines)
     json_decref(document);
 }
 
+/* The least of the least times of all links is kept, and the most of the most. */
+static void core_latencies_of_a_job(void **state)
+{
+    (void)state;
+    static const struct job job = {.transports_text = "tcp"};
+    struct fit_measurement measurement = {.count = 0};
+    char document[] = "{\"results\":[],\"links\":[{\"one_way_ns\":{\"least\":40,\"most\":45}},"
+                      "{\"one_way_ns\":{\"least\":30,\"most\":60}},{\"one_way_ns\":null}]}";
+    struct fleet_outcome outcome = {.result = document};
+    measurement_read(&job, &outcome, &measurement);
+    assert_true(measurement.core.least == 30 && measurement.core.most == 60);
+}
+
 static json_t *line_of(const char *collective, const char *algorithm, int window, int ranks,
                        int count, double time)
 {
@@ -474,6 +487,7 @@ int main(void)
         cmocka_unit_test(far_ranks_share_no_cache),
         cmocka_unit_test(cores_share_the_memory_bus),
         cmocka_unit_test(jobs_are_passes),
+        cmocka_unit_test(core_latencies_of_a_job),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
