@@ -15,12 +15,14 @@ static const char *const state_words[] = {
 void accept_table_begin(FILE *out, const struct acceptance *acceptance)
 {
     const struct roster *roster = acceptance->roster;
-    int hosts = 0;
-    for (int h = 0; h < roster->host_count; h++)
+    int hosts = 0, agents = 0;
+    for (int h = 0; h < roster->host_count; h++) {
         hosts += !roster->hosts[h].lost;
+        agents += roster->hosts[h].lost ? 0 : roster->hosts[h].count;
+    }
     fprintf(out, "# cctest %s accept, ", CCTEST_VERSION);
-    if (roster->lost > 0)
-        fprintf(out, "%d of ", roster->present);
+    if (agents < roster->ranks)
+        fprintf(out, "%d of ", agents);
     fprintf(out, "%d agent%s on %d host%s, bootstrap %s\n", roster->ranks, plural(roster->ranks),
             hosts, plural(hosts), acceptance->bootstrap);
     fprintf(out, "#\n# %-10s %-9s %8s  %s\n", "stage", "state", "time", "result");

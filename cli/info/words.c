@@ -71,8 +71,8 @@ const struct word_row variable_rows[] = {
 
 const struct word_row term_rows[] = {
     {{"rank", "host", "node"},
-     "A rank is one of the processes (or threads) of a job, numbered from 0; it sends and receives. A host is a machine "
-     "with some of them; a node of --shape, or of a hierarchical algorithm, is a group of consecutive ranks."},
+     "A rank is one of the processes (or threads) of a job, numbered from 0; it sends and receives. A host is a "
+     "machine with some of them; a node of --shape, or of a hierarchical algorithm, is a group of consecutive ranks."},
     {{"size", "count", "block"},
      "The size of a line is the bytes of the larger buffer of a rank, the count its elements in the collective's own "
      "measure: those of a block (alltoall, allgather, ...) or of the vector (allreduce, broadcast, ...)."},
@@ -80,35 +80,36 @@ const struct word_row term_rows[] = {
      "The time of an iteration is that of its slowest rank. p50 is the median of the timed iterations, p99 the time "
      "that 99% of them do not exceed; it has a column from 100 iterations on (-n 100, or -n auto)."},
     {{"algbw", "busbw", "bandwidth"},
-     "algbw is the size divided by the p50, in GB/s (10^9 bytes a second). busbw is algbw times a factor "
-     "that makes it comparable with the speed of a link: 2(n-1)/n for allreduce of n ranks, 1 for broadcast, reduce and "
-     "sendrecv, (n-1)/n for the others."},
+     "algbw is the size divided by the p50, in GB/s (10^9 bytes a second). busbw is algbw times a factor that makes it "
+     "comparable with the speed of a link: 2(n-1)/n for allreduce of n ranks, 1 for broadcast, reduce and sendrecv, "
+     "(n-1)/n for the others."},
     {{"best", "place", "ranking"},
      "Where algorithms compete, `*` marks the one with the least p50 at each size, of those with right data. The "
      "ranking below the table has busbw and place at each size."},
     {{"step", "round", "schedule", "message", "source", "destination", "scratch"},
      "An algorithm writes a schedule for each rank: copies, combinations, sends and receives between the buffers "
-     "source, destination and scratch. Steps, or rounds, number the phases of the algorithm. "
-     "`cctest plan COLLECTIVE -a ALGORITHM --np N` prints them, and --svg draws them."},
+     "source, destination and scratch. Steps, or rounds, number the phases of the algorithm. `cctest plan COLLECTIVE "
+     "-a ALGORITHM --np N` prints them, and --svg draws them."},
     {{"launcher", "slurm", "srun", "sbatch", "mpirun", "mpiexec", "ssh", "secret"},
-     "Started by srun, mpirun, mpiexec or torchrun, each process is a rank; in a batch script, too, ranks on all nodes need srun. Without a launcher, as by ssh, the "
-     "same command runs on each host: CCTEST_SECRET_FILE=FILE cctest allreduce --rendezvous HOST0:29500 --world N --rank R. Alone, it "
-     "forks ranks on this machine (--np). `cctest info` tells which of these applies. scripts/slurm has ready batch scripts."},
+     "Started by srun, mpirun, mpiexec or torchrun, each process is a rank; in a batch script, too, ranks on all nodes "
+     "need srun. Without a launcher, as by ssh, the same command runs on each host: CCTEST_SECRET_FILE=FILE cctest "
+     "allreduce --rendezvous HOST0:29500 --world N --rank R. Alone, it forks ranks on this machine (--np). `cctest "
+     "info` tells which of these applies. scripts/slurm has ready batch scripts."},
     {{"nccl-tests", "osu", "perftest"},
      "-b, -e, -f, -n, -w, -c, -d, -o and -r mean what they mean to nccl-tests. Ranks are processes: --np N takes the "
      "place of -g and -t, with -m cuda for memory of GPUs, one for each rank; -m, -a and -x have other meanings. "
      "doc/coming-from-nccl-tests.md (in share/doc/cctest) has all options of these programs."},
     {{"hccl", "ucc", "msccl", "mscclpp"},
-     "Libraries whose algorithms cctest has: Huawei's HCCL, UCX's UCC, Microsoft's MSCCL and MSCCL++, beside "
-     "NVIDIA's NCCL and the MPIs. `cctest list` says which uses which."},
+     "Libraries whose algorithms cctest has: Huawei's HCCL, UCX's UCC, Microsoft's MSCCL and MSCCL++, beside NVIDIA's "
+     "NCCL and the MPIs. `cctest list` says which uses which."},
     {{"good", "bad", "suspect", "unknown", "confirmed", "verdict", "drain", "action"},
-     "Verdicts of `cctest accept` on a host: bad, if a fault of its own was confirmed; suspect, if one was not, if it is that of "
-     "a link with two ends, or if an agent was ended; unknown, if it could not be judged; else good. A finding says what was "
-     "measured, beside which threshold, and the action to take; lines that drain bad nodes in Slurm follow. "
-     "FINDINGS in cctest-accept(1) has each kind."},
+     "Verdicts of `cctest accept` on a host: bad, if a fault of its own was confirmed; suspect, if one was not, if it "
+     "is that of a link with two ends, or if an agent was ended; unknown, if it could not be judged; else good. A "
+     "finding says what was measured, beside which threshold, and the action to take; lines that drain bad nodes in "
+     "Slurm follow. FINDINGS in cctest-accept(1) has each kind."},
     {{"stage", "start", "inventory", "self", "pairs", "isolate", "halves", "soak"},
-     "Stages of `cctest accept`: inventory compares the hosts' parts, self and node measure each host alone, pairs "
-     "all hosts two by two, isolate the suspects again with others, halves and all many hosts at once; a soak "
-     "(--duration) repeats them. `cctest help stages` and cctest-accept(1) say more."},
+     "Stages of `cctest accept`: inventory compares the hosts' parts, self and node measure each host alone, pairs all "
+     "hosts two by two, isolate the suspects again with others, halves and all many hosts at once; a soak (--duration) "
+     "repeats them. `cctest help stages` and cctest-accept(1) say more."},
     {{NULL}, NULL},
 };

@@ -182,7 +182,7 @@ nothing_is_left
 free_port
 host_as 1
 start 0 "${as[@]}" "$CCTEST" accept --stages start --timeout 2 --rendezvous h1:7900 --rank 0 --world 3 --json "$scratch/absent.json" \
-    --html "$scratch/absent.html"
+    --html "$scratch/absent.html" --junit "$scratch/absent.xml"
 host_as 2
 start 1 "${as[@]}" "$CCTEST" accept --stages start --timeout 2 --rendezvous h1:7900 --rank 1 --world 3
 for rank in 0 1; do ended "$rank" 5; done
@@ -194,6 +194,7 @@ check_says '^# unknown: \(rank 2\),h\[1-2\]$' "$out"
 check_says '^# bad: none$' "$out"
 check_json "$scratch/absent.json" '[h["health"] for h in d["hosts"]] == ["unknown"] * 3' '[f["health"] for f in d["findings"]] == ["unknown"]'
 check_says '3 of 3 hosts are not judged' "$scratch/absent.html"
+check_says '<failure type="unknown" message="\(rank 2\): it did not call rank 0' "$scratch/absent.xml"
 
 # A port of the switch has a smaller MTU than the interfaces, so large packets of host 3 vanish: no host is silent, and sizes of
 # messages tell the cause. Here a packet could else be many packets of TCP, which no MTU stops.

@@ -324,6 +324,12 @@ check_says 'memory'
 cctest allreduce "${small[@]}" -a all --min-busbw 0.0001
 check_status 0
 
+# One rank sends nothing: there is no busbw, and a place all the same.
+cctest allreduce "${small[@]}" -a ring,tree --np 1 --min-busbw 1
+check_status 4
+check_says 'at [0-9]+K, the largest size: there is no busbw, since no rank sent data'
+check_says '^# (ring|tree) +- +1( |$)' "$out"
+
 # --profile: a block for each algorithm and size, whose rows add up; without the option, none.
 shares='[r[k] for k in ("copying", "reducing", "waiting_peer", "waiting_credit", "bookkeeping")]'
 profiled() { # profiled RANKS ARGUMENT...

@@ -109,6 +109,8 @@ check "cctest help topology names families and their keys" grep -qE '^ +:rate= '
 refused "'versoin' is no command, .* or other word of cctest; did you mean 'version', [^,]*, [^,]*\?$" help versoin
 refused "did you mean 'allreduce', 'reduce'\?$" help allreduc
 refused "other word of cctest: see .cctest help.$" help xyzzyxyzzy
+run "$CCTEST" help rank # the option and the term, and not the variable RANK of torchrun
+check_silent torchrun "$out"
 for words in np -n --min-bytes tcp fp32 maxloc torus slow 77 CCTEST_NP CCTEST_SECRET ring run reduce shm suspect srun HCCL p99; do
     run "$CCTEST" help "$words"
     check_status 0

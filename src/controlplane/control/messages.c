@@ -347,7 +347,8 @@ enum status join_request_check(const struct join_request *root, const struct joi
                  "rank %d on host %s was started with other options than rank 0: ", pending->rank,
                  pending->host.name);
         if (!theirs[0] && !ours[0])
-            text_add(&text, "the same in another order");
+            text_add(&text, "they differ behind their first %zu characters",
+                     sizeof pending->options - 1);
         else if (theirs[0] && ours[0])
             text_add(&text, "'%s' there, '%s' at rank 0", theirs, ours);
         else

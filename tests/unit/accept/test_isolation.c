@@ -78,13 +78,21 @@ static void pairs_measure(struct simulated *f)
     pairs_of(f, 6);
 }
 
+/* The isolation of the readings that a fleet has. */
+static struct isolation *readings_isolate(const struct simulated *f, int hosts,
+                                          struct fleet **fleet)
+{
+    const struct fleet_config config = {.hosts = hosts, .rails = f->rails};
+    struct references references = references_default();
+    *fleet = fleet_create(&config, f->readings, f->count);
+    return isolation_create(*fleet, &references, f->readings, f->count, 1);
+}
+
 /* The findings of isolation from these readings on, in `most` rounds at most. */
 static struct screened rounds_isolate(struct simulated *f, int most)
 {
-    const struct fleet_config config = {.hosts = 6, .rails = f->rails};
-    struct references references = references_default();
-    struct screened s = {.fleet = fleet_create(&config, f->readings, f->count)};
-    s.isolation = isolation_create(s.fleet, &references, f->readings, f->count, 1);
+    struct screened s = {.rounds = 0};
+    s.isolation = readings_isolate(f, 6, &s.fleet);
     bool present[6] = {true, true, true, true, true, true};
     struct host_pair pairs[3];
     uint64_t rails;
@@ -360,10 +368,8 @@ static void test_patience_with_losses(void **state)
     fleet_quiet(&f, 6, 1);
     pairs_measure(&f);
     losses_set(&f, 4, 0);
-    const struct fleet_config config = {.hosts = 6, .rails = 1};
-    struct references references = references_default();
-    struct fleet *fleet = fleet_create(&config, f.readings, f.count);
-    struct isolation *isolation = isolation_create(fleet, &references, f.readings, f.count, 1);
+    struct fleet *fleet;
+    struct isolation *isolation = readings_isolate(&f, 6, &fleet);
     for (int n = 0; n < 6; n++) {
         const struct reading again = {
             .from = 0, .to = 1, .metric = METRIC_LOSS, .value = n < 3 ? 0 : 4};
@@ -415,10 +421,8 @@ static void test_hosts_where_links_meet(void **state)
             if (r->metric == METRIC_ALONE && r->from == 0 && (r->to == 1 || r->to == 2))
                 r->value *= 0.4;
         }
-        const struct fleet_config config = {.hosts = hosts, .rails = 1};
-        struct references references = references_default();
-        struct fleet *fleet = fleet_create(&config, f.readings, f.count);
-        struct isolation *isolation = isolation_create(fleet, &references, f.readings, f.count, 1);
+        struct fleet *fleet;
+        struct isolation *isolation = readings_isolate(&f, hosts, &fleet);
         for (const struct suspect *s = isolation->suspects; s; s = s->next)
             meets |= s->host == 0 && s->peer < 0;
         assert_int_equal(meets, hosts <= 9);
@@ -445,10 +449,8 @@ static void test_patience_with_slowness(void **state)
             if (r->metric == METRIC_LATENCY && r->from + r->to == 1)
                 r->value *= 2;
         }
-        const struct fleet_config config = {.hosts = 6, .rails = 1};
-        struct references references = references_default();
-        struct fleet *fleet = fleet_create(&config, f.readings, f.count);
-        struct isolation *isolation = isolation_create(fleet, &references, f.readings, f.count, 1);
+        struct fleet *fleet;
+        struct isolation *isolation = readings_isolate(&f, 6, &fleet);
         for (int n = 0; n < cases[c].tries; n++) {
             const struct reading again = {.from = 0,
                                           .to = 1,
@@ -617,10 +619,8 @@ static void test_failures_of_a_slow_host(void **state)
         pairs_measure(&f);
         if (failing)
             f.readings[0].outcome = READING_LATE; /* of n0 and n1 */
-        const struct fleet_config config = {.hosts = 6, .rails = 1};
-        struct references references = references_default();
-        struct fleet *fleet = fleet_create(&config, f.readings, f.count);
-        struct isolation *isolation = isolation_create(fleet, &references, f.readings, f.count, 1);
+        struct fleet *fleet;
+        struct isolation *isolation = readings_isolate(&f, 6, &fleet);
         int series = fleet_find(fleet, METRIC_LATENCY, 0, DIRECTION_SEND);
         const struct suspect *slow = suspect_find(isolation, 1, -1, series, false);
         const struct suspect *fails = suspect_find(isolation, 1, -1, series, true);

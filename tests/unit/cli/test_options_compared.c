@@ -24,7 +24,7 @@
 static void compared(const char *words, void (*change)(struct job *job),
                      char to[COMPARED_TEXT_MOST])
 {
-    char text[256], program[] = "cctest", *argv[16] = {program}, *place;
+    char text[1200], program[] = "cctest", *argv[16] = {program}, *place;
     int argc = 1;
     struct command_line line;
     struct request request;
@@ -207,6 +207,19 @@ static void options_of_one_rank_may_differ(void **state)
     assert_int_equal(count, sizeof own / sizeof *own);
 }
 
+/* A hello has the beginning of the options alone. */
+static void long_options_differ_behind_it(void **state)
+{
+    (void)state;
+    char mine[1200] = "allreduce -a ring", theirs[1200], why[1024];
+    for (int i = 0; i < 60; i++)
+        strcat(mine, ",recexch:radix=4");
+    snprintf(theirs, sizeof theirs, "%s --seed 3", mine);
+    assert_int_equal(STATUS_USAGE, join_with(mine, theirs, why, sizeof why));
+    assert_non_null(
+        strstr(why, " rank 0: they differ behind their first 599 characters; give all"));
+}
+
 /* Agents of `cctest accept` and `cctest tune`, too. */
 static void agents_agree(void **state)
 {
@@ -310,6 +323,7 @@ int main(void)
         cmocka_unit_test(options_that_differ_are_refused),
         cmocka_unit_test(options_of_one_rank_may_differ),
         cmocka_unit_test(agents_agree),
+        cmocka_unit_test(long_options_differ_behind_it),
         cmocka_unit_test(other_collectives_are_refused),
         cmocka_unit_test(files_are_compared_by_what_they_mean),
         cmocka_unit_test(transports_are_compared_by_their_names),
