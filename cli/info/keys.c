@@ -1,6 +1,7 @@
 /*
  * keys.c - reads cli/schema.json, which the program has in itself, for help and the manual. The
- * options in it are those of the option table.
+ * options in it are those of the option table, and the keys of most objects those of the tables by
+ * which the objects are written.
  */
 #include "cli/info/keys.h"
 
@@ -8,12 +9,30 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/io/io.h"
 #include "base/text.h"
 #include "cli/options/options.h"
+#include "cli/run/run.h"
 
 extern const char schema_text[]; /* the file, of which the Makefile makes a source */
 
 #define OPTIONS_OF "options_of" /* a definition's command, whose options it has */
+
+/* The tables that definitions have their keys from. */
+static const struct {
+    const char *definition;
+    const struct json_field *fields;
+} tables[] = {
+    {"delay", delay_fields},
+};
+#define TABLES (sizeof tables / sizeof *tables)
+
+static void tables_define(json_t *definitions)
+{
+    for (size_t i = 0; i < TABLES; i++)
+        json_object_set_new(json_object_get(definitions, tables[i].definition), "properties",
+                            json_fields_schema(tables[i].fields));
+}
 
 static void options_define(json_t *definition)
 {
@@ -72,6 +91,7 @@ static json_t *schema_load(void)
         return schema;
     schema = json_loads(schema_text, 0, NULL);
     json_object_del(schema, "$comment");
+    tables_define(json_object_get(schema, "$defs"));
     json_object_foreach(json_object_get(schema, "$defs"), name, definition)
     {
         options_define(definition);

@@ -274,6 +274,13 @@ static json_t *rank_named(const struct json_report *json, int rank)
     return json_pack("{s:i, s:O}", "rank", rank, "host", json_object_get(member, "host"));
 }
 
+/* The name of the host of a rank. */
+static json_t *host_named(const json_t *document, int rank)
+{
+    const json_t *member = json_array_get(json_object_get(document, "ranks"), (size_t)rank);
+    return json_incref(json_object_get(member, "host"));
+}
+
 static const char *host_direction(const struct bottleneck_host *host)
 {
     return host->from && host->to ? "both" : host->from ? "from" : "to";
@@ -360,19 +367,27 @@ static json_t *result_losses(const struct json_report *json, const struct result
     return list;
 }
 
+static json_t *delay_host(const void *object, const void *context)
+{
+    const struct delay *delay = object;
+    return host_named(context, delay->rank);
+}
+
+const struct json_field delay_fields[] = {
+    {"host", "name", "name of the far host", JSON_MADE(delay_host)},
+    {"round_trip_us", "microseconds", "microseconds of a round trip, at least",
+     JSON_SCALED(struct delay, ns, 1e-3)},
+    {"others_us", "microseconds", "the median of those among the other hosts",
+     JSON_SCALED(struct delay, others_ns, 1e-3)},
+    {"words", "name", "the sentence", JSON_MEMBER(struct delay, text)},
+    {0},
+};
+
 static json_t *result_delays(const struct json_report *json, const struct result *result)
 {
-    json_t *list = json_array();
-    for (int i = 0; i < DELAYS_MOST && i < result->delay_count; i++) {
-        const struct delay *delay = &result->delays[i];
-        json_t *host = rank_named(json, delay->rank);
-        json_array_append_new(list, json_pack("{s:O, s:f, s:f, s:s}", "host",
-                                              json_object_get(host, "host"), "round_trip_us",
-                                              delay->ns * 1e-3, "others_us",
-                                              delay->others_ns * 1e-3, "words", delay->text));
-        json_decref(host);
-    }
-    return list;
+    int count = result->delay_count < DELAYS_MOST ? result->delay_count : DELAYS_MOST;
+    return json_list_of(delay_fields, result->delays, sizeof *result->delays, (size_t)count,
+                        json->document);
 }
 
 static json_t *result_outliers(const struct json_report *json, const struct result *result)

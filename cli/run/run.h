@@ -15,6 +15,10 @@
 #include "run/run.h"
 #include "run/results/results.h"
 
+/* ---- The keys of objects in JSON. ---- */
+
+extern const struct json_field delay_fields[]; /* of struct delay; context: the document */
+
 /* ---- Prints a run as a JSON document. ---- */
 
 /* The caller frees it with json_close(). */

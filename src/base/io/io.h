@@ -8,11 +8,90 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 
 #include "base/arena.h"
 #include "base/failure.h"
 #include "base/status.h"
+
+/* ---- json_field.c: objects of JSON by tables.
+ *
+ * A key of an object is one row of a table. The object, its part of the schema, the page
+ * cctest-json(5) and `cctest help KEY` come from it; of a result also its columns in the table and
+ * in CSV.
+ * ---- */
+
+enum json_member {
+    JSON_IS_MADE, /* by a function */
+    JSON_IS_OBJECT,
+    JSON_IS_BOOL,
+    JSON_IS_INT,
+    JSON_IS_UNSIGNED,
+    JSON_IS_LONG,
+    JSON_IS_UNSIGNED_LONG,
+    JSON_IS_DOUBLE,
+    JSON_IS_SCALED, /* an uint64_t, as a real number */
+    JSON_IS_WORD,   /* a pointer */
+    JSON_IS_TEXT,   /* an array of char */
+    JSON_IS_ENUM,
+};
+
+struct column; /* of a result (cli/run/internal.h) */
+
+struct json_field {
+    const char *key; /* NULL: the table ends; "": the row is a column alone */
+    /* boolean, integer, number, string; a definition of cli/schema.json; "a|b|c": one of these
+     * words; "[TYPE]": a list, "[TYPE]{LEAST,MOST}": of so many, 0: any; "TYPE?": or null, which
+     * stands for an integer below 0, a real number that is not finite, an empty text and NULL. */
+    const char *type;
+    const char *sentence; /* what the value is, with its unit; NULL: as its definition says */
+    bool is_optional;     /* an object may lack it: its function returns NULL */
+    enum json_member member;
+    size_t offset;                                            /* in the struct of the object */
+    double factor;                                            /* of a real number; 0: 1 */
+    const char *const *words;                                 /* by value of an enum */
+    const struct json_field *fields;                          /* of an object in the struct */
+    json_t *(*make)(const void *object, const void *context); /* a new reference */
+    const struct column *column;                              /* NULL: it has none */
+};
+
+/* The value of a row: a member of the object's struct, ... */
+#define JSON_MEMBER(type, name)                                                                    \
+    .offset = offsetof(type, name),                                                                \
+    .member = _Generic(((type *)0)->name,                                                          \
+                       bool: JSON_IS_BOOL,                                                         \
+                       int: JSON_IS_INT,                                                           \
+                       unsigned: JSON_IS_UNSIGNED,                                                 \
+                       long: JSON_IS_LONG,                                                         \
+                       unsigned long: JSON_IS_UNSIGNED_LONG,                                       \
+                       double: JSON_IS_DOUBLE,                                                     \
+                       const char *: JSON_IS_WORD,                                                 \
+                       char *: JSON_IS_TEXT)
+/* ... a real number, or nanoseconds and the like in an uint64_t, times a factor, ... */
+#define JSON_SCALED(type, name, times)                                                             \
+    .offset = offsetof(type, name), .factor = (times),                                             \
+    .member = _Generic(((type *)0)->name, uint64_t                                                 \
+                       : JSON_IS_SCALED, double                                                    \
+                       : JSON_IS_DOUBLE)
+/* ... an enum by its words, ... */
+#define JSON_WORDS(type, name, names)                                                              \
+    .offset = offsetof(type, name), .member = JSON_IS_ENUM, .words = (names)
+/* ... a struct by its table, ... */
+#define JSON_INNER(type, name, table)                                                              \
+    .offset = offsetof(type, name), .member = JSON_IS_OBJECT, .fields = (table)
+/* ... or what a function makes of the object, and of the context that the caller gives. */
+#define JSON_MADE(function) .make = (function)
+
+/* Each is a new reference. `object`: the struct that the table is for. */
+json_t *json_field_value(const struct json_field *field, const void *object, const void *context);
+json_t *json_object_of(const struct json_field *fields, const void *object, const void *context);
+/* `count` items of `size` bytes each. */
+json_t *json_list_of(const struct json_field *fields, const void *items, size_t size, size_t count,
+                     const void *context);
+
+/* "properties" of a schema, in which "optional" marks keys that an object may lack. */
+json_t *json_fields_schema(const struct json_field *fields);
 
 /* ---- json.c ---- */
 

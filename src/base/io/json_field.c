@@ -1,0 +1,146 @@
+/*
+ * json_field.c - objects of JSON by tables of their keys: the objects, and the schema of them.
+ */
+#include "base/io/io.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- values ---- */
+
+static json_t *text_json(const char *text, bool is_nullable)
+{
+    return text && (*text || !is_nullable) ? json_string(text) : json_null();
+}
+
+static json_t *integer_json(long long number, bool is_nullable)
+{
+    return number < 0 && is_nullable ? json_null() : json_integer(number);
+}
+
+static json_t *real_json(double number, bool is_nullable)
+{
+    return isfinite(number) || !is_nullable ? json_real(number) : json_null();
+}
+
+json_t *json_field_value(const struct json_field *field, const void *object, const void *context)
+{
+    const void *at = (const char *)object + field->offset;
+    size_t length = strlen(field->type);
+    bool is_nullable = length > 0 && field->type[length - 1] == '?';
+    double factor = field->factor != 0 ? field->factor : 1;
+    switch (field->member) {
+    case JSON_IS_MADE:
+        return field->make(object, context);
+    case JSON_IS_OBJECT:
+        return json_object_of(field->fields, at, context);
+    case JSON_IS_BOOL:
+        return json_boolean(*(const bool *)at);
+    case JSON_IS_INT:
+        return integer_json(*(const int *)at, is_nullable);
+    case JSON_IS_UNSIGNED:
+        return json_integer(*(const unsigned *)at);
+    case JSON_IS_LONG:
+        return integer_json(*(const long *)at, is_nullable);
+    case JSON_IS_UNSIGNED_LONG:
+        return json_integer((json_int_t) * (const unsigned long *)at);
+    case JSON_IS_DOUBLE:
+        return real_json(*(const double *)at * factor, is_nullable);
+    case JSON_IS_SCALED:
+        return json_real((double)*(const uint64_t *)at * factor);
+    case JSON_IS_WORD:
+        return text_json(*(const char *const *)at, is_nullable);
+    case JSON_IS_TEXT:
+        return text_json(at, is_nullable);
+    case JSON_IS_ENUM:
+        return text_json(field->words[*(const int *)at], is_nullable);
+    }
+    abort();
+}
+
+json_t *json_object_of(const struct json_field *fields, const void *object, const void *context)
+{
+    json_t *made = json_object();
+    for (const struct json_field *field = fields; field->key; field++) {
+        json_t *value = *field->key ? json_field_value(field, object, context) : NULL;
+        if (value)
+            json_object_set_new(made, field->key, value);
+    }
+    return made;
+}
+
+json_t *json_list_of(const struct json_field *fields, const void *items, size_t size, size_t count,
+                     const void *context)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < count; i++)
+        json_array_append_new(list,
+                              json_object_of(fields, (const char *)items + i * size, context));
+    return list;
+}
+
+/* ---- the schema ---- */
+
+static json_t *type_schema(const char *type, size_t length);
+
+/* "a|b|c" */
+static json_t *words_schema(const char *type, size_t length)
+{
+    json_t *words = json_array();
+    for (size_t used = 0; used <= length;) {
+        const char *end = memchr(type + used, '|', length - used);
+        size_t word = end ? (size_t)(end - type) - used : length - used;
+        json_array_append_new(words, json_stringn(type + used, word));
+        used += word + 1;
+    }
+    return json_pack("{s:o}", "enum", words);
+}
+
+/* "[TYPE]", "[TYPE]{LEAST,MOST}" */
+static json_t *list_schema(const char *type, size_t length)
+{
+    size_t inner = length;
+    unsigned least = 0, most = 0;
+    while (type[inner - 1] != ']')
+        inner--;
+    json_t *schema =
+        json_pack("{s:s, s:o}", "type", "array", "items", type_schema(type + 1, inner - 2));
+    sscanf(type + inner, "{%u,%u}", &least, &most);
+    if (least > 0)
+        json_object_set_new(schema, "minItems", json_integer(least));
+    if (most > 0)
+        json_object_set_new(schema, "maxItems", json_integer(most));
+    return schema;
+}
+
+static json_t *type_schema(const char *type, size_t length)
+{
+    static const char *const own[] = {"boolean", "integer", "number", "string"};
+    if (type[length - 1] == '?')
+        return json_pack("{s:[o, {s:s}]}", "oneOf", type_schema(type, length - 1), "type", "null");
+    if (type[0] == '[')
+        return list_schema(type, length);
+    if (memchr(type, '|', length))
+        return words_schema(type, length);
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+        if (strlen(own[i]) == length && memcmp(own[i], type, length) == 0)
+            return json_pack("{s:s}", "type", own[i]);
+    return json_pack("{s:o}", "$ref", json_sprintf("#/$defs/%.*s", (int)length, type));
+}
+
+json_t *json_fields_schema(const struct json_field *fields)
+{
+    json_t *properties = json_object();
+    for (const struct json_field *field = fields; field->key; field++) {
+        if (!*field->key)
+            continue;
+        json_t *property = type_schema(field->type, strlen(field->type));
+        if (field->sentence)
+            json_object_set_new(property, "description", json_string(field->sentence));
+        if (field->is_optional)
+            json_object_set_new(property, "optional", json_true());
+        json_object_set_new(properties, field->key, property);
+    }
+    return properties;
+}
