@@ -23,7 +23,41 @@ static const struct {
     const char *definition;
     const struct json_field *fields;
 } tables[] = {
+    {"run", run_fields},
+    {"times", times_fields},
+    {"median_interval", median_interval_fields},
+    {"mode", mode_fields},
+    {"trend", trend_fields},
+    {"slowest_rank", slowest_rank_fields},
+    {"group_result", group_result_fields},
+    {"step_end", step_end_fields},
+    {"bytes_by_path", bytes_by_path_fields},
+    {"traffic", traffic_fields},
+    {"rank_and_host", rank_and_host_fields},
+    {"slow_host", slow_host_fields},
+    {"bottleneck", bottleneck_fields},
+    {"loss", loss_fields},
     {"delay", delay_fields},
+    {"outlier", outlier_fields},
+    {"outliers", outliers_fields},
+    {"peer", peer_fields},
+    {"sample", sample_fields},
+    {"profile", profile_fields},
+    {"fault_place", fault_place_fields},
+    {"fault", fault_fields},
+    {"result", result_fields},
+    {"group", group_fields},
+    {"one_way_ns", one_way_fields},
+    {"link_class", link_class_fields},
+    {"fallback", fallback_fields},
+    {"memory_device", memory_device_fields},
+    {"member", member_fields},
+    {"library", library_fields},
+    {"error", error_fields},
+    {"device_in_use", device_in_use_fields},
+    {"reading", reading_fields},
+    {"faulty_port", faulty_device_fields},
+    {"faulty_gpu", faulty_device_fields},
 };
 #define TABLES (sizeof tables / sizeof *tables)
 
@@ -44,8 +78,8 @@ static void options_define(json_t *definition)
 }
 
 /*
- * An object of the file that has "properties" and no "type" takes these keys alone, and needs all
- * of them but those with "optional". These functions write that as a schema does.
+ * An object takes its "properties" alone, unless it has "additionalProperties", and needs all of
+ * them but those with "optional". These functions write that as a schema does.
  */
 static void schema_complete(json_t *node);
 
@@ -53,7 +87,7 @@ static void object_complete(json_t *object, json_t *properties)
 {
     const char *name;
     json_t *property, *required = json_array();
-    bool closed = !json_object_get(object, "type");
+    bool closed = !json_object_get(object, "additionalProperties");
     json_object_foreach(properties, name, property)
     {
         if (!json_is_true(json_object_get(property, "optional")))
@@ -61,10 +95,10 @@ static void object_complete(json_t *object, json_t *properties)
         json_object_del(property, "optional");
         schema_complete(property);
     }
+    json_object_set(object, "required", required);
     if (closed)
-        json_object_update_new(object,
-                               json_pack("{s:s, s:b, s:O}", "type", "object",
-                                         "additionalProperties", false, "required", required));
+        json_object_update_new(
+            object, json_pack("{s:s, s:b}", "type", "object", "additionalProperties", false));
     json_decref(required);
 }
 

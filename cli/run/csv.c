@@ -55,21 +55,21 @@ static void csv_text(FILE *file, const char *text)
 static void csv_row(struct csv_report *csv, const struct job *job, const struct result *result,
                     bool names)
 {
-    struct line_fields fields;
+    struct line_cells cells;
     const char *before = "";
-    fields_open(&fields, job, result);
-    for (const struct line_field *field = fields.items; field < fields.items + fields.count;
-         field++) {
-        char text[FIELD_TEXT_MOST];
-        const char *value = field_text(field, field->csv_decimals, text);
-        if (!field->csv)
+    line_cells_open(&cells, job, result);
+    for (const struct line_cell *cell = cells.items; cell < cells.items + cells.count; cell++) {
+        char text[CELL_TEXT_MOST];
+        const char *name = cell->column->csv;
+        const char *value = cell_text(cell, cell->column->csv_decimals, text);
+        if (!name)
             continue;
         fputs(before, csv->file);
-        csv_text(csv->file, names ? field->csv : value ? value : "");
+        csv_text(csv->file, names ? name : value ? value : "");
         before = ",";
     }
     fputc('\n', csv->file);
-    fields_close(&fields);
+    line_cells_close(&cells);
 }
 
 static void csv_begin(struct report *report, const struct job *job,

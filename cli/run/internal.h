@@ -23,54 +23,83 @@ enum column_place {
     COLUMN_PLACES
 };
 
-/* A value of a line, and how CSV and the table show it. */
-struct line_field {
-    json_t *value;
-    const char *word;         /* if it is one; NULL where `value` is null: there is none */
-    const char *csv;          /* the name of its column there; NULL: it has none */
-    const char *title, *unit; /* of its column in the table: the rows of the head; NULL: likewise */
-    enum column_place place;
-    int csv_decimals, decimals, width;
-    bool is_known; /* the table shows it */
-};
-
-#define FIELDS_MOST     64
-#define FIELD_TEXT_MOST 400 /* of a number: the largest has 309 digits */
-
 /* A line of the table. */
-struct line_fields {
-    json_t *line; /* what JSON has of it, without what only rank 0's samples tell */
-    struct line_field items[FIELDS_MOST]; /* as CSV orders them */
-    int count;
-    bool has_p99; /* the table has a column for it */
+struct table_line {
+    struct result result; /* a copy; the first member, so that functions of a result take a line */
+    const struct job *job;
+    const struct candidate *candidate;
+    /* Consequences of the job and the result; NULL, NONE and NAN: there is none. */
+    const char *collective, *algorithm, *text, *why_auto, *memory, *copy, *datatype, *op, *counts;
+    const char *start, *executor;
+    bool vendor, round_trip, in_place;
+    int channels, simulated_ranks, late_rank, slowest_group, median_group, fastest_group;
+    double late_us, predicted_us, ratio, margin;
 };
 
-/* Free with fields_close(). For the titles alone, a result of the first candidate is enough, whose
- * other members are 0. */
-void fields_open(struct line_fields *fields, const struct job *job, const struct result *result);
-void fields_close(struct line_fields *fields);
+#define NONE (-1)
 
-/* How long a line, or one of its groups, took. `fields` NULL: for JSON alone. */
-void timing_put(struct line_fields *fields, json_t *line, const struct timing *timing,
-                bool is_timed);
+/* Null unless the object is there. */
+json_t *object_or_null(bool is_there, const struct json_field *fields, const void *object,
+                       const void *context);
+
+/* How CSV and the table show a value of a line. */
+struct line_column {
+    const char *csv; /* its name there; NULL: CSV lacks it */
+    int csv_decimals;
+    enum column_place place;
+    const char *title, *unit; /* the rows of its head in the table; NULL: the table lacks it */
+    int width, decimals;
+    bool widens; /* it is as wide as the largest size, at least */
+    bool (*is_there)(const struct table_line *line); /* the table of the job has it; NULL: always */
+    bool (*is_known)(const struct table_line *line); /* the table shows the value; NULL: always */
+};
+
+/* A column, and its value in a line. */
+struct line_cell {
+    const struct line_column *column;
+    json_t *value;
+    bool is_there, is_known;
+    int width;
+};
+
+#define CELLS_MOST     64
+#define CELL_TEXT_MOST 400 /* of a number: the largest has 309 digits */
+
+struct line_cells {
+    struct line_cell items[CELLS_MOST]; /* as CSV orders them */
+    int count;
+};
+
+/* Free with line_cells_close(). For the titles alone, a result of the first candidate is enough,
+ * whose other members are 0. */
+void line_cells_open(struct line_cells *cells, const struct job *job, const struct result *result);
+void line_cells_close(struct line_cells *cells);
 
 /* NULL: there is none. */
-const char *field_text(const struct line_field *field, int decimals, char text[FIELD_TEXT_MOST]);
+const char *cell_text(const struct line_cell *cell, int decimals, char text[CELL_TEXT_MOST]);
+
+/* A line in JSON; `document`: has the ranks' hosts. A new reference. */
+json_t *line_json(const struct job *job, const struct result *result, const json_t *document);
+
+/* ---- json_causes.c: what accounts for a line's times and wrong data. The object of each is a
+ * line, the context the document. ---- */
+
+json_t *line_bottleneck(const void *line, const void *document);
+json_t *line_losses(const void *line, const void *document);
+json_t *line_delays(const void *line, const void *document);
+json_t *line_outliers(const void *line, const void *document);
+json_t *line_samples(const void *line, const void *document); /* empty: nothing was timed */
+json_t *line_profile(const void *line, const void *document); /* NULL: none was asked for */
+json_t *line_faults(const void *line, const void *document);  /* NULL: none was searched for */
 
 /* ---- json_devices.c: NICs and GPUs ---- */
-
-/* At the beginning: adds the keys of the functions below, with empty lists. */
-void devices_begin(json_t *document);
-
-/* Adds "nics" and "gpus" to a rank, empty until devices_put(). */
-void devices_begin_rank(json_t *rank);
 
 /* Adds "nics" and "gpus", with the facts that are compared, "nic_differences" and
  * "gpu_differences", and for each of the document's "ranks" the names of its NICs and GPUs. */
 void devices_put(json_t *document, const struct connectivity *connectivity);
 
-/* Adds "nics" and "gpus" to a line: what each has counted, by class. */
-void readings_put(json_t *line, const struct device_readings *readings);
+/* The counts of each device of a kind ("port", "GPU"), by class. */
+json_t *readings_json(const char *kind, const struct device_readings *readings);
 
 /* Adds "nic_faults" and "gpu_faults", what devices have counted in the job and healthy ones do not,
  * and "nics_unfinished" and "gpus_unfinished". */

@@ -23,9 +23,31 @@
 #include <unistd.h>
 
 /*
- * The groups of a split job in JSON.
+ * The groups of a split job.
  */
-/* The document's "groups": the name and the ranks of each; null: the job is not split. */
+struct group_entry {
+    char name[GROUP_NAME_MOST];
+    struct rank_group group;
+};
+
+static json_t *group_ranks_make(const void *object, const void *context)
+{
+    const struct rank_group *group = &((const struct group_entry *)object)->group;
+    json_t *ranks = json_array();
+    (void)context;
+    for (int r = 0; r < group->ranks; r++)
+        json_array_append_new(ranks, json_integer(group->members[r]));
+    return ranks;
+}
+
+const struct json_field group_fields[] = {
+    {"name", "name", "name of the group: its host, its rail, or its number with its ranks",
+     JSON_MEMBER(struct group_entry, name)},
+    {"ranks", "[rank]{1,0}", "ranks of the group", JSON_MADE(group_ranks_make)},
+    {0},
+};
+
+/* The document's "groups"; null: the job is not split. */
 static json_t *groups_json(const struct job *job, const struct participants *participants)
 {
     const struct split *split = participants->split;
@@ -33,37 +55,80 @@ static json_t *groups_json(const struct job *job, const struct participants *par
         return json_null();
     json_t *groups = json_array();
     for (int g = 0; g < split->groups->groups; g++) {
-        const struct rank_group group = split_group(split, g);
-        char name[GROUP_NAME_MOST];
-        json_t *ranks = json_array();
-        split_name(&job->split, &group, participants->members, name);
-        for (int r = 0; r < group.ranks; r++)
-            json_array_append_new(ranks, json_integer(group.members[r]));
-        json_array_append_new(groups, json_pack("{s:s, s:o}", "name", name, "ranks", ranks));
+        struct group_entry line = {.group = split_group(split, g)};
+        split_name(&job->split, &line.group, participants->members, line.name);
+        json_array_append_new(groups, json_object_of(group_fields, &line, NULL));
     }
     return groups;
 }
 
-/* Puts the results of all groups into that of a line, in the order of the document's "groups", and
- * which of them are the slowest, the median and the fastest. */
-static void groups_put(json_t *line, const struct result *result)
+/*
+ * Links, and why pairs of ranks do not run over the transport that they prefer.
+ */
+static json_t *two_ranks(int first, int second)
 {
-    json_t *groups = json_array();
-    for (int g = 0; g < result->group_count; g++) {
-        json_t *group = json_object();
-        timing_put(NULL, group, &result->groups[g].timing, true);
-        json_object_set_new(group, "wrong", json_integer((json_int_t)result->groups[g].wrong));
-        json_array_append_new(groups, group);
-    }
-    json_object_set_new(line, "slowest_group", json_integer(result->slowest_group));
-    json_object_set_new(line, "median_group", json_integer(result->median_group));
-    json_object_set_new(line, "fastest_group", json_integer(result->fastest_group));
-    json_object_set_new(line, "groups", groups);
+    return json_pack("[i, i]", first, second);
 }
 
-/*
- * In JSON, why pairs of ranks do not run over the transport that they prefer.
- */
+static json_t *slowest_link_make(const void *object, const void *context)
+{
+    const struct link_class *class = object;
+    (void)context;
+    return two_ranks(class->from, class->to);
+}
+
+const struct json_field one_way_fields[] = {
+    {"least", "count", "least of these links", JSON_MEMBER(struct link_class, least_ns)},
+    {"most", "count", "most of these links", JSON_MEMBER(struct link_class, most_ns)},
+    {"slowest", "pair", "the two ranks of the slowest link", JSON_MADE(slowest_link_make)},
+    {0},
+};
+
+static json_t *one_way_make(const void *class, const void *context)
+{
+    return ((const struct link_class *)class)->most_ns > 0
+               ? json_object_of(one_way_fields, class, context)
+               : json_null();
+}
+
+const struct json_field link_class_fields[] = {
+    {"transport", "name", "transport of these links; others: links of further kinds together",
+     JSON_MEMBER(struct link_class, transport)},
+    {"link_kind", "string", "the kind of these links, in the words of the transport",
+     JSON_MEMBER(struct link_class, words)},
+    {"count", "positive", "links; a pair of ranks has two", JSON_MEMBER(struct link_class, count)},
+    {"one_way_ns", "one_way_ns?",
+     "nanoseconds of a cache line between the two cores, or null: not measured",
+     JSON_MADE(one_way_make)},
+    {0},
+};
+
+/* A fallback, with its sentence; what several reasons have not in common is NULL. */
+struct fallback_line {
+    struct fallback fallback;
+    char text[FALLBACK_TEXT_MOST];
+    const char *cause, *preferred, *taken, *reason;
+};
+
+static json_t *example_make(const void *object, const void *context)
+{
+    const struct fallback *fallback = &((const struct fallback_line *)object)->fallback;
+    (void)context;
+    return two_ranks(fallback->low, fallback->high);
+}
+
+const struct json_field fallback_fields[] = {
+    {"pairs", "positive", "how many", JSON_MEMBER(struct fallback_line, fallback.pairs)},
+    {"example", "pair", "one of them", JSON_MADE(example_make)},
+    {"text", "name", "the sentence", JSON_MEMBER(struct fallback_line, text)},
+    {"cause", "absent|refused|unreachable?", "null: further pairs, of several causes",
+     JSON_MEMBER(struct fallback_line, cause)},
+    {"preferred", "name?", "transport", JSON_MEMBER(struct fallback_line, preferred)},
+    {"taken", "name?", "transport", JSON_MEMBER(struct fallback_line, taken)},
+    {"reason", "name?", "the cause in words", JSON_MEMBER(struct fallback_line, reason)},
+    {0},
+};
+
 static json_t *fallback_json(const struct fallback *fallback, const struct member *members)
 {
     static const char *const causes[FALLBACK_CAUSES] = {
@@ -71,14 +136,15 @@ static json_t *fallback_json(const struct fallback *fallback, const struct membe
         [FALLBACK_REFUSED] = "refused",
         [FALLBACK_UNREACHABLE] = "unreachable",
     };
-    char text[FALLBACK_TEXT_MOST];
-    bool told = fallback->reason[0] != '\0';
-    return json_pack("{s:I, s:[i, i], s:s, s:s?, s:s?, s:s?, s:s?}", "pairs",
-                     (json_int_t)fallback->pairs, "example", fallback->low, fallback->high, "text",
-                     fallback_text(fallback, members, text), "cause",
-                     told ? causes[fallback->cause] : NULL, "preferred",
-                     told ? fallback->preferred : NULL, "taken", told ? fallback->taken : NULL,
-                     "reason", told ? fallback->reason : NULL);
+    struct fallback_line line = {.fallback = *fallback};
+    fallback_text(fallback, members, line.text);
+    if (fallback->reason[0]) {
+        line.cause = causes[fallback->cause];
+        line.preferred = fallback->preferred;
+        line.taken = fallback->taken;
+        line.reason = fallback->reason;
+    }
+    return json_object_of(fallback_fields, &line, NULL);
 }
 
 /* One object for each reason. */
@@ -94,9 +160,96 @@ static json_t *fallbacks_json(const struct connectivity *connectivity)
 }
 
 /*
+ * Ranks, and the library beside them.
+ */
+const struct json_field memory_device_fields[] = {
+    {"number", "count", "as CUDA counts", JSON_MEMBER(struct memory_device, number)},
+    {"bus", "name?", "PCI address; null: CUDA does not tell it",
+     JSON_MEMBER(struct memory_device, bus)},
+    {"uuid", "name", "UUID of the GPU, or of the part of it that the rank has",
+     JSON_MEMBER(struct memory_device, uuid)},
+    {"name", "name", "model of the GPU", JSON_MEMBER(struct memory_device, name)},
+    {0},
+};
+
+/* A rank, as it is known before the ranks connect. */
+struct rank_line {
+    struct member member;
+    int core, ring_place, barrier_group; /* -1: none, or not known yet */
+    const struct memory_device *device;  /* NULL: likewise */
+};
+
+static json_t *device_make(const void *object, const void *context)
+{
+    const struct memory_device *device = ((const struct rank_line *)object)->device;
+    return device ? json_object_of(memory_device_fields, device, context) : json_null();
+}
+
+/* Until devices_put(). */
+static json_t *none_make(const void *rank, const void *context)
+{
+    (void)rank, (void)context;
+    return json_array();
+}
+
+const struct json_field member_fields[] = {
+    {"rank", "rank", NULL, JSON_MEMBER(struct rank_line, member.rank)},
+    {"host", "name", "name of the host", JSON_MEMBER(struct rank_line, member.host)},
+    {"pid", "positive", "its process, on its host", JSON_MEMBER(struct rank_line, member.pid)},
+    {"node", "count", "the host's number in the job, from 0",
+     JSON_MEMBER(struct rank_line, member.node)},
+    {"local_rank", "count", "the rank's number on its host, from 0",
+     JSON_MEMBER(struct rank_line, member.local_rank)},
+    {"core", "count?", "that it is bound to, or null", JSON_MEMBER(struct rank_line, core)},
+    {"ring_place", "count?", "with order=auto, its place on rings, from 0, or null",
+     JSON_MEMBER(struct rank_line, ring_place)},
+    {"device", "memory_device?", "the GPU of its buffers, or null", JSON_MADE(device_make)},
+    {"barrier_group", "count?",
+     "equal for ranks that share a start barrier in memory; null: not connected yet",
+     JSON_MEMBER(struct rank_line, barrier_group)},
+    {"nics", "names", "names of the ports that it uses", JSON_MADE(none_make)},
+    {"gpus", "names", "names of the GPUs that it uses", JSON_MADE(none_make)},
+    {0},
+};
+
+static json_t *member_json(const struct participants *participants, int rank)
+{
+    const int *ring = participants->split->ring_place;
+    const struct rank_line line = {
+        .member = participants->members[rank],
+        .core = participants->bindings ? participants->bindings[rank].core : -1,
+        .ring_place = ring ? ring[rank] : -1,
+        .barrier_group = -1,
+        .device = participants->devices ? &participants->devices[rank] : NULL,
+    };
+    return json_object_of(member_fields, &line, NULL);
+}
+
+/* A library of another maker that runs beside cctest's own algorithms. */
+struct library_line {
+    const char *name;
+    char version[32];
+};
+
+const struct json_field library_fields[] = {
+    {"name", "name", "name of the library", JSON_MEMBER(struct library_line, name)},
+    {"version", "string", "version of the library", JSON_MEMBER(struct library_line, version)},
+    {0},
+};
+
+static json_t *vendor_json(const struct job *job)
+{
+    const struct vendor *vendor = job_vendor(job);
+    if (!vendor)
+        return json_null();
+    struct library_line line = {.name = vendor->title};
+    vendor->version(line.version, sizeof line.version);
+    return json_object_of(library_fields, &line, NULL);
+}
+
+/*
  * Prints a run as one JSON object.
  */
-#define PEERS_MOST  4096 /* of all ranks, in one line */
 #define WRITE_SHARE 0.1  /* of the time, for writing documents before the last */
 #define WRITE_BRIEF 0.05 /* seconds that writing may always take */
 
@@ -173,27 +326,6 @@ static void json_keep(struct json_report *json)
     json->due = end - begin > WRITE_BRIEF ? end + (end - begin) / WRITE_SHARE : end;
 }
 
-/* The library of another maker that runs beside cctest's own algorithms. */
-static json_t *vendor_json(const struct job *job)
-{
-    const struct vendor *vendor = job_vendor(job);
-    char version[32];
-    if (!vendor)
-        return json_null();
-    vendor->version(version, sizeof version);
-    return json_pack("{s:s, s:s}", "name", vendor->title, "version", version);
-}
-
-/* The device that has a rank's memory. */
-static json_t *memory_device_json(const struct memory_device *device)
-{
-    if (!device)
-        return json_null();
-    return json_pack("{s:i, s:s?, s:s, s:s}", "number", device->number, "bus",
-                     device->bus[0] ? device->bus : NULL, "uuid", device->uuid, "name",
-                     device->name);
-}
-
 static void json_begin(struct report *report, const struct job *job,
                        const struct participants *participants)
 {
@@ -201,20 +333,8 @@ static void json_begin(struct report *report, const struct job *job,
     json_t *ranks = json_object_get(json->document, "ranks");
     struct request shown = *json->request;
     shown.job = *job; /* with the picks of auto */
-    for (int i = 0; i < participants->ranks && !participants->model; i++) {
-        const struct member *member = &participants->members[i];
-        int core = participants->bindings ? participants->bindings[i].core : -1;
-        const int *ring = participants->split->ring_place;
-        json_t *rank = json_pack(
-            "{s:i, s:s, s:I, s:i, s:i, s:o, s:o, s:o, s:n}", "rank", member->rank, "host",
-            member->host, "pid", (json_int_t)member->pid, "node", member->node, "local_rank",
-            member->local_rank, "core", core < 0 ? json_null() : json_integer(core), "ring_place",
-            ring ? json_integer(ring[i]) : json_null(), "device",
-            memory_device_json(participants->devices ? &participants->devices[i] : NULL),
-            "barrier_group");
-        devices_begin_rank(rank);
-        json_array_append_new(ranks, rank);
-    }
+    for (int i = 0; i < participants->ranks && !participants->model; i++)
+        json_array_append_new(ranks, member_json(participants, i));
     json_object_set_new(json->document, "groups", groups_json(job, participants));
     json_object_set_new(json->document, "vendor", vendor_json(job));
     if (participants->topology)
@@ -228,20 +348,12 @@ static void json_connected(struct report *report, const struct job *job,
                            const struct connectivity *connectivity)
 {
     struct json_report *json = json_report_of(report);
-    json_t *ranks = json_object_get(json->document, "ranks"), *links = json_array();
+    json_t *ranks = json_object_get(json->document, "ranks");
     (void)job;
-    for (int i = 0; i < connectivity->class_count; i++) {
-        const struct link_class *class = &connectivity->classes[i];
-        json_t *one_way = json_null();
-        if (class->most_ns > 0)
-            one_way =
-                json_pack("{s:I, s:I, s:[i, i]}", "least", (json_int_t) class->least_ns, "most",
-                          (json_int_t) class->most_ns, "slowest", class->from, class->to);
-        json_array_append_new(links, json_pack("{s:s, s:s, s:i, s:o}", "transport",
-                                               class->transport, "link_kind", class->words, "count",
-                                               class->count, "one_way_ns", one_way));
-    }
-    json_object_set_new(json->document, "links", links);
+    json_object_set_new(json->document, "links",
+                        json_list_of(link_class_fields, connectivity->classes,
+                                     sizeof *connectivity->classes,
+                                     (size_t)connectivity->class_count, NULL));
     json_object_set_new(json->document, "fallbacks", fallbacks_json(connectivity));
     for (int r = 0; r < connectivity->ranks; r++)
         json_object_set_new(json_array_get(ranks, (size_t)r), "barrier_group",
@@ -252,269 +364,27 @@ static void json_connected(struct report *report, const struct job *job,
     json_store(json);
 }
 
-static json_t *result_profile(const struct result *result)
-{
-    json_t *ranks = json_array();
-    for (int r = 0; r < result->ranks; r++) {
-        const double *share = result->profile[r].share;
-        json_array_append_new(
-            ranks,
-            json_pack("{s:i, s:f, s:f, s:f, s:f, s:f, s:f}", "rank", r, "copying",
-                      share[PROFILE_COPY], "reducing", share[PROFILE_REDUCE], "waiting_peer",
-                      share[PROFILE_PEER], "waiting_credit", share[PROFILE_CREDIT], "bookkeeping",
-                      share[PROFILE_BOOKKEEPING], "p50_us", result->profile[r].time_us));
-    }
-    return ranks;
-}
-
-/* A rank with its host, as the document's "ranks" has it. */
-static json_t *rank_named(const struct json_report *json, int rank)
-{
-    json_t *member = json_array_get(json_object_get(json->document, "ranks"), (size_t)rank);
-    return json_pack("{s:i, s:O}", "rank", rank, "host", json_object_get(member, "host"));
-}
-
-/* The name of the host of a rank. */
-static json_t *host_named(const json_t *document, int rank)
-{
-    const json_t *member = json_array_get(json_object_get(document, "ranks"), (size_t)rank);
-    return json_incref(json_object_get(member, "host"));
-}
-
-static const char *host_direction(const struct bottleneck_host *host)
-{
-    return host->from && host->to ? "both" : host->from ? "from" : "to";
-}
-
-static json_t *bottleneck_hosts(const struct json_report *json, const struct bottleneck *bottleneck)
-{
-    json_t *hosts = json_array(), *rank;
-    size_t r;
-    for (int i = 0; i < bottleneck->host_count && i < BOTTLENECK_HOSTS_MOST; i++) {
-        const struct bottleneck_host *host = &bottleneck->hosts[i];
-        json_t *name = NULL;
-        json_array_foreach(json_object_get(json->document, "ranks"), r,
-                           rank) if (json_integer_value(json_object_get(rank, "node")) ==
-                                     host->node) name = json_object_get(rank, "host");
-        json_array_append_new(
-            hosts, json_pack("{s:O, s:s}", "host", name, "direction", host_direction(host)));
-    }
-    return hosts;
-}
-
-static json_t *result_bottleneck(const struct json_report *json, const struct result *result)
-{
-    static const struct {
-        const char *kind, *direction;
-    } words[] = {
-        [BOTTLENECK_RANK] = {"rank", NULL},   [BOTTLENECK_LINK] = {"link", "from"},
-        [BOTTLENECK_PAIR] = {"link", "both"}, [BOTTLENECK_HOST] = {"host", NULL},
-        [BOTTLENECK_CUT] = {"cut", "both"},
-    };
-    const struct bottleneck *bottleneck = &result->bottleneck;
-    enum bottleneck_kind kind = bottleneck->kind;
-    if (kind == BOTTLENECK_NONE)
-        return json_pack("{s:n}", "kind");
-    json_t *named = json_pack("{s:s, s:s, s:f}", "kind", words[kind].kind, "words",
-                              result->bottleneck_text, "share", bottleneck->share);
-    if (kind == BOTTLENECK_RANK) {
-        json_object_update_missing_new(named, rank_named(json, bottleneck->rank));
-        json_object_set_new(named, "late_us", json_real((double)bottleneck->late * 1e-3));
-        return named;
-    }
-    json_t *from = rank_named(json, bottleneck->from), *to = rank_named(json, bottleneck->to);
-    const char *direction = words[kind].direction;
-    if (kind == BOTTLENECK_HOST || kind == BOTTLENECK_CUT)
-        json_object_set_new(named, "hosts", bottleneck_hosts(json, bottleneck));
-    if (kind == BOTTLENECK_HOST) {
-        json_t *first = json_array_get(json_object_get(named, "hosts"), 0);
-        json_object_set(named, "host", json_object_get(first, "host"));
-        direction = host_direction(&bottleneck->hosts[0]);
-    }
-    json_t *numbers = json_pack("{s:s, s:o, s:o, s:i, s:f, s:f}", "direction", direction, "from",
-                                from, "to", to, "links", bottleneck->links, "GBps",
-                                bottleneck->rate * 1e-9, "others_GBps", bottleneck->others * 1e-9);
-    json_object_update_new(named, numbers);
-    return named;
-}
-
-/* null: no rank. */
-static json_t *rank_maybe(const struct json_report *json, int rank)
-{
-    return rank < 0 ? json_null() : rank_named(json, rank);
-}
-
-static json_t *result_losses(const struct json_report *json, const struct result *result)
-{
-    static const char *const words[][2] = {
-        [LOSS_LINK] = {"link", "from"},  [LOSS_PAIR_FROM] = {"hosts", "from"},
-        [LOSS_PAIR] = {"hosts", "both"}, [LOSS_FROM] = {"host", "from"},
-        [LOSS_TO] = {"host", "to"},      [LOSS_HOST] = {"host", "both"},
-        [LOSS_ALL] = {"all", "both"}};
-    json_t *list = json_array();
-    for (int i = 0; i < LOSSES_MOST && i < result->loss_count; i++) {
-        const struct loss *loss = &result->losses[i];
-        json_t *host = loss->host < 0 ? json_null() : rank_named(json, loss->host);
-        json_array_append_new(
-            list,
-            json_pack("{s:s, s:s, s:s, s:I, s:I, s:O, s:o, s:o}", "kind", words[loss->kind][0],
-                      "direction", words[loss->kind][1], "words", loss->text, "packets",
-                      (json_int_t)loss->packets, "resent", (json_int_t)loss->resent, "host",
-                      json_is_null(host) ? host : json_object_get(host, "host"), "from",
-                      rank_maybe(json, loss->from), "to", rank_maybe(json, loss->to)));
-        json_decref(host);
-    }
-    return list;
-}
-
-static json_t *delay_host(const void *object, const void *context)
-{
-    const struct delay *delay = object;
-    return host_named(context, delay->rank);
-}
-
-const struct json_field delay_fields[] = {
-    {"host", "name", "name of the far host", JSON_MADE(delay_host)},
-    {"round_trip_us", "microseconds", "microseconds of a round trip, at least",
-     JSON_SCALED(struct delay, ns, 1e-3)},
-    {"others_us", "microseconds", "the median of those among the other hosts",
-     JSON_SCALED(struct delay, others_ns, 1e-3)},
-    {"words", "name", "the sentence", JSON_MEMBER(struct delay, text)},
-    {0},
-};
-
-static json_t *result_delays(const struct json_report *json, const struct result *result)
-{
-    int count = result->delay_count < DELAYS_MOST ? result->delay_count : DELAYS_MOST;
-    return json_list_of(delay_fields, result->delays, sizeof *result->delays, (size_t)count,
-                        json->document);
-}
-
-static json_t *result_outliers(const struct json_report *json, const struct result *result)
-{
-    static const char *const causes[] = {[OUTLIER_UNKNOWN] = NULL,
-                                         [OUTLIER_STOPPED] = "stopped",
-                                         [OUTLIER_LATE] = "late",
-                                         [OUTLIER_RESENT] = "resent",
-                                         [OUTLIER_AWAITED] = "awaited"};
-    json_t *list = json_array();
-    for (int i = 0; i < OUTLIERS_MOST && i < result->outlier_count; i++) {
-        const struct outlier *outlier = &result->outliers[i];
-        json_array_append_new(list,
-                              json_pack("{s:I, s:f, s:s?, s:s, s:o, s:o}", "iteration",
-                                        (json_int_t)outlier->iteration, "time_us", outlier->time_us,
-                                        "cause", causes[outlier->cause], "words", outlier->text,
-                                        "rank", rank_maybe(json, outlier->rank), "peer",
-                                        rank_maybe(json, outlier->peer)));
-    }
-    return json_pack("{s:I, s:o}", "count", (json_int_t)result->outlier_count, "longest", list);
-}
-
-/* The statistics of the links to `most` peers at most. */
-static json_t *sample_peers(const struct rank_sample *sample, int most)
-{
-    json_t *peers = json_array();
-    for (int i = 0; i < sample->peers && i < most; i++) {
-        const struct peer_stats *stats = &sample->peer[i];
-        json_t *peer = json_pack("{s:i, s:I, s:I}", "peer", stats->peer, "sent",
-                                 (json_int_t)stats->sent, "received", (json_int_t)stats->received);
-        if (stats->counted)
-            json_object_update_new(
-                peer, json_pack("{s:f, s:f, s:f, s:o}", "on_the_way_us", (double)stats->busy * 1e-3,
-                                "awaited_us", (double)stats->starved * 1e-3, "round_trip_us",
-                                (double)stats->least_ns * 1e-3, "GBps",
-                                stats->busy ? json_real((double)stats->sent / (double)stats->busy)
-                                            : json_null()));
-        if (stats->counted || stats->packets > 0)
-            json_object_update_new(peer,
-                                   json_pack("{s:I, s:I}", "packets", (json_int_t)stats->packets,
-                                             "resent", (json_int_t)stats->resent));
-        json_array_append_new(peers, peer);
-    }
-    return peers;
-}
-
-/* Each rank's times; with -v also the statistics of its links. Empty: nothing was timed. */
-static json_t *result_samples(const struct job *job, const struct result *result)
-{
-    json_t *samples = json_array();
-    int most = result->ranks < PEERS_MOST ? PEERS_MOST / result->ranks : 1;
-    for (int r = 0; result->samples && r < result->ranks; r++) {
-        const struct rank_sample *sample = &result->samples[r];
-        json_t *waits = sample->core_wait < 0 ? json_null() : json_real(sample->core_wait);
-        json_t *rows = json_pack("{s:i, s:f, s:f, s:o}", "rank", r, "late_us", sample->late_us,
-                                 "p50_us", sample->time_us, "core_wait_share", waits);
-        if (job->bootstrap.verbosity >= 1)
-            json_object_set_new(rows, "peers", sample_peers(sample, most));
-        json_array_append_new(samples, rows);
-    }
-    return samples;
-}
-
-/* A message has its sender first. */
-static json_t *place_json(const struct place *place)
-{
-    bool message = place->kind == PLACE_MESSAGE;
-    json_t *ranks =
-        message ? json_pack("[i, i]", place->from, place->rank) : json_pack("[i]", place->rank);
-    return json_pack("{s:s, s:o, s:o, s:b}", "kind", message ? "message" : "rank", "ranks", ranks,
-                     "step", place->step >= 0 ? json_integer(place->step) : json_null(),
-                     "flipped_bit", place->flips);
-}
-
-/* Faults of the data, and in which places they may have happened. */
-static json_t *result_faults(const struct result *result)
-{
-    json_t *faults = json_array();
-    for (int f = 0; f < result->fault_count; f++) {
-        const struct traced_fault *fault = &result->faults[f];
-        json_t *ranks = json_array(), *places = json_array();
-        for (int r = 0; r < fault->rank_count; r++)
-            json_array_append_new(ranks, json_integer(fault->ranks[r]));
-        for (int i = 0; i < fault->places.count && i < PLACES_MOST; i++)
-            json_array_append_new(places, place_json(&fault->places.of[i]));
-        json_array_append_new(faults, json_pack("{s:o, s:s, s:i, s:i, s:i, s:o}", "ranks", ranks,
-                                                "what", fault->places.lost ? "lost" : "altered",
-                                                "elements", fault->places.elements, "explained",
-                                                fault->places.explained, "place_count",
-                                                fault->places.count, "places", places));
-    }
-    return faults;
-}
-
 static void json_result(struct report *report, const struct job *job, const struct result *result)
 {
     struct json_report *json = json_report_of(report);
-    struct line_fields fields;
-    fields_open(&fields, job, result);
-    json_t *line = fields.line;
-    if (job->split.kind != SPLIT_NONE)
-        groups_put(line, result);
-    bool late = result->late_rank >= 0;
-    json_object_set_new(line, "late_rank", late ? json_integer(result->late_rank) : json_null());
-    json_object_set_new(line, "late_us", late ? json_real(result->late_us) : json_null());
-    json_object_set_new(line, "bottleneck", result_bottleneck(json, result));
-    json_object_set_new(line, "losses", result_losses(json, result));
-    json_object_set_new(line, "delays", result_delays(json, result));
-    json_object_set_new(line, "outliers", result_outliers(json, result));
-    json_object_set_new(line, "samples", result_samples(job, result));
-    if (result->fault_count > 0)
-        json_object_set_new(line, "faults", result_faults(result));
-    if (result->load)
-        json_object_set_new(line, "load", load_json(result->load));
-    if (result->profile)
-        json_object_set_new(line, "profile", result_profile(result));
-    readings_put(line, &result->devices);
-    json_array_append(json_object_get(json->document, "results"), line);
-    fields_close(&fields);
+    json_array_append_new(json_object_get(json->document, "results"),
+                          line_json(job, result, json->document));
     json_keep(json);
 }
+
+const struct json_field error_fields[] = {
+    {"rank", "rank_or_none", "-1: none", JSON_MEMBER(struct job_error, rank)},
+    {"host", "string", "empty: none, or unknown", JSON_MEMBER(struct job_error, host)},
+    {"phase", "start|join|setup|connect|warmup|check|time|gather|end",
+     "in which the rank was; start: of the program", JSON_MEMBER(struct job_error, phase)},
+    {"message", "name", "the sentence", JSON_MEMBER(struct job_error, message)},
+    {0},
+};
 
 static void error_add(json_t *document, const struct job_error *error)
 {
     json_array_append_new(json_object_get(document, "errors"),
-                          json_pack("{s:i, s:s, s:s, s:s}", "rank", error->rank, "host",
-                                    error->host, "phase", error->phase, "message", error->message));
+                          json_object_of(error_fields, error, NULL));
 }
 
 static void json_end(struct report *report, const struct job *job, const struct job_end *end)
@@ -599,28 +469,102 @@ enum status json_open_stream(struct report *report)
     return status;
 }
 
-/* All keys of a run, before it has begun. `request`: NULL: its command line was refused. */
+/* The keys of a document as it begins; the context is the request, NULL where its command line was
+ * refused. */
+static json_t *running_make(const void *unused, const void *request)
+{
+    (void)unused, (void)request;
+    return json_string("running");
+}
+
+static json_t *command_line_make(const void *unused, const void *request)
+{
+    (void)unused;
+    return command_line_json(request);
+}
+
+static json_t *began_make(const void *unused, const void *request)
+{
+    (void)unused, (void)request;
+    return json_date(time(NULL));
+}
+
+static json_t *empty_make(const void *unused, const void *request)
+{
+    (void)unused, (void)request;
+    return json_object();
+}
+
+static json_t *null_make(const void *unused, const void *request)
+{
+    (void)unused, (void)request;
+    return json_null();
+}
+
+static json_t *absent_make(const void *unused, const void *request)
+{
+    (void)unused, (void)request;
+    return NULL;
+}
+
+const struct json_field run_fields[] = {
+    JSON_DOCUMENT,
+    {"status", "status",
+     "running until the end, then the word for the exit status: 0 ok, 1 error, 2 usage, 3 "
+     "wrong-data, 4 slow, 5 timeout, 77 unavailable, 130 interrupted",
+     JSON_MADE(running_make)},
+    {"command_line", "name?",
+     "the command line, for a shell, with what the environment gave; null: it was refused or is no "
+     "UTF-8, or an agent runs the job",
+     JSON_MADE(command_line_make)},
+    {"began", "date", "when the run began, in UTC: 2026-11-29T05:38:04Z", JSON_MADE(began_make)},
+    {"seconds", "amount?", "that the run took; null: it goes on, or did not begin",
+     JSON_MADE(null_make)},
+    {"options", "options_or_none", "empty if the command line was refused", JSON_MADE(empty_make)},
+    {"vendor", "library?", "the vendor's library that runs beside cctest's own algorithms, or null",
+     JSON_MADE(null_make)},
+    {"bootstrap", "name?", "how the ranks met: local, tcp, pmix ...; null: they did not",
+     JSON_MADE(null_make)},
+    {"ranks", "[member]",
+     "one for each rank, in order; empty before they have met, and where nothing has run",
+     JSON_MADE(none_make)},
+    {"links", "[link_class]", "kinds of links", JSON_MADE(none_make)},
+    {"groups", "[group]{1,0}?", "of --split; null: the job is not split", JSON_MADE(null_make)},
+    {"fallbacks", "[fallback]",
+     "pairs of ranks that do not run over the transport that they prefer", JSON_MADE(none_make)},
+    {"nics", "[device_in_use]", "NIC ports in use", JSON_MADE(none_make)},
+    {"nic_differences", "sentences", "sentences about ports that differ from the others",
+     JSON_MADE(none_make)},
+    {"nic_faults", "[faulty_port]",
+     "what ports counted in the whole job that a healthy network does not count",
+     JSON_MADE(none_make)},
+    {"nics_unfinished", "[reading]", "what ports counted in a line that did not end",
+     JSON_MADE(none_make)},
+    {"gpus", "[device_in_use]", "GPUs in use", JSON_MADE(none_make)},
+    {"gpu_differences", "sentences", "sentences about GPUs that differ from the others",
+     JSON_MADE(none_make)},
+    {"gpu_faults", "[faulty_gpu]",
+     "what GPUs counted in the whole job that a healthy GPU does not count", JSON_MADE(none_make)},
+    {"gpus_unfinished", "[reading]", "what GPUs counted in a line that did not end",
+     JSON_MADE(none_make)},
+    {"start_note", "name?", "what the start barrier could not do, or null", JSON_MADE(null_make)},
+    {"network", "network", "network that predicted ranks sit on (--topology)", JSON_OPTIONAL,
+     JSON_MADE(absent_make)},
+    {"rejected_connections", "count?",
+     "connections from outside the job that were dropped (where it failed before its ranks had "
+     "connected, those that rank 0 dropped); null: rank 0 could not report",
+     JSON_MADE(null_make)},
+    {"results", "[result]", "one for each line of the table", JSON_MADE(none_make)},
+    {"errors", "[error]", "what went wrong, the first cause first", JSON_MADE(none_make)},
+    {0},
+};
+
+/* All keys of a run, before it has begun. */
 static json_t *document_begin(const struct request *request)
 {
-    json_t *document = json_document();
+    json_t *document = json_object_of(run_fields, NULL, request);
     if (!document)
         memory_end();
-    json_object_set_new(document, "command_line", command_line_json(request));
-    json_object_set_new(document, "began", json_date(time(NULL)));
-    json_object_set_new(document, "seconds", json_null());
-    json_object_set_new(document, "status", json_string("running"));
-    json_object_set_new(document, "options", json_object());
-    json_object_set_new(document, "vendor", json_null());
-    json_object_set_new(document, "bootstrap", json_null());
-    json_object_set_new(document, "ranks", json_array());
-    json_object_set_new(document, "groups", json_null());
-    json_object_set_new(document, "links", json_array());
-    json_object_set_new(document, "fallbacks", json_array());
-    devices_begin(document);
-    json_object_set_new(document, "start_note", json_null());
-    json_object_set_new(document, "rejected_connections", json_null());
-    json_object_set_new(document, "results", json_array());
-    json_object_set_new(document, "errors", json_array());
     return document;
 }
 

@@ -15,9 +15,16 @@
 #include "run/run.h"
 #include "run/results/results.h"
 
-/* ---- The keys of objects in JSON. ---- */
+/* ---- The keys of objects in JSON; the definition of each in cli/schema.json has its name. ---- */
 
-extern const struct json_field delay_fields[]; /* of struct delay; context: the document */
+extern const struct json_field run_fields[], times_fields[], median_interval_fields[],
+    mode_fields[], trend_fields[], slowest_rank_fields[], group_result_fields[], step_end_fields[],
+    bytes_by_path_fields[], traffic_fields[], rank_and_host_fields[], slow_host_fields[],
+    bottleneck_fields[], loss_fields[], delay_fields[], outlier_fields[], outliers_fields[],
+    peer_fields[], sample_fields[], profile_fields[], fault_place_fields[], fault_fields[],
+    result_fields[], group_fields[], one_way_fields[], link_class_fields[], fallback_fields[],
+    memory_device_fields[], member_fields[], library_fields[], error_fields[],
+    device_in_use_fields[], reading_fields[], faulty_device_fields[];
 
 /* ---- Prints a run as a JSON document. ---- */
 

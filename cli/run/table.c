@@ -320,19 +320,19 @@ enum table_row { ROW_TITLES, ROW_UNITS, ROW_LINE };
 
 /* A row of the head, or a line, up to the last number; `texts`: of the columns that name what it
  * runs. The head does not end in blanks. */
-static void print_row(const struct table *table, const struct line_fields *fields,
-                      enum table_row row, const char *const texts[COLUMNS])
+static void print_row(const struct table *table, const struct line_cells *cells, enum table_row row,
+                      const char *const texts[COLUMNS])
 {
     int gap = 0;
     for (enum column_place place = 0; place < COLUMN_PLACES; place++) {
-        for (const struct line_field *at = fields->items; at < fields->items + fields->count;
-             at++) {
-            char text[FIELD_TEXT_MOST];
-            if (!at->title || at->place != place)
+        for (const struct line_cell *at = cells->items; at < cells->items + cells->count; at++) {
+            const struct line_column *column = at->column;
+            char text[CELL_TEXT_MOST];
+            if (!at->is_there || column->place != place)
                 continue;
-            const char *value = at->is_known ? field_text(at, at->decimals, text) : NULL;
-            const char *word = row == ROW_TITLES  ? at->title
-                               : row == ROW_UNITS ? at->unit
+            const char *value = at->is_known ? cell_text(at, column->decimals, text) : NULL;
+            const char *word = row == ROW_TITLES  ? column->title
+                               : row == ROW_UNITS ? column->unit
                                                   : (value ? value : "-");
             bool red = row == ROW_LINE && place == PLACE_CHECK && json_integer_value(at->value) > 0;
             gap++;
@@ -348,14 +348,14 @@ static void print_row(const struct table *table, const struct line_fields *field
 
 static void print_columns(const struct table *table, const struct job *job)
 {
-    struct line_fields fields;
-    fields_open(&fields, job, &(struct result){.choice = 0});
+    struct line_cells cells;
+    line_cells_open(&cells, job, &(struct result){.choice = 0});
     fputc('#', table->out);
-    print_row(table, &fields, ROW_TITLES, column_titles);
+    print_row(table, &cells, ROW_TITLES, column_titles);
     fputs(job->split.kind != SPLIT_NONE ? "    slowest\n#" : "\n#", table->out);
-    print_row(table, &fields, ROW_UNITS, NULL);
+    print_row(table, &cells, ROW_UNITS, NULL);
     fputc('\n', table->out);
-    fields_close(&fields);
+    line_cells_close(&cells);
 }
 
 static void table_begin(struct report *report, const struct job *job,
@@ -476,14 +476,14 @@ static void print_line(const struct table *table, const struct job *job,
                        const struct result *result, bool best)
 {
     FILE *out = table->out;
-    struct line_fields fields;
+    struct line_cells cells;
     const char *texts[COLUMNS];
     bool split = result->slowest_name[0];
-    fields_open(&fields, job, result);
+    line_cells_open(&cells, job, result);
     column_texts(&job->candidates[result->choice], texts);
     fprintf(out, "%s ", best ? paint(table, BOLD) : "");
-    print_row(table, &fields, ROW_LINE, texts);
-    fields_close(&fields);
+    print_row(table, &cells, ROW_LINE, texts);
+    line_cells_close(&cells);
     if (split)
         fprintf(out, "%s %s%s\n", best ? " *" : "  ", result->slowest_name,
                 best ? paint(table, PLAIN) : "");

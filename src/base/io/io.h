@@ -25,6 +25,7 @@
 enum json_member {
     JSON_IS_MADE, /* by a function */
     JSON_IS_OBJECT,
+    JSON_IS_SPREAD, /* the keys of a struct are keys of the object itself */
     JSON_IS_BOOL,
     JSON_IS_INT,
     JSON_IS_UNSIGNED,
@@ -37,23 +38,23 @@ enum json_member {
     JSON_IS_ENUM,
 };
 
-struct column; /* of a result (cli/run/internal.h) */
+struct line_column; /* of a result (cli/run/internal.h) */
 
 struct json_field {
     const char *key; /* NULL: the table ends; "": the row is a column alone */
     /* boolean, integer, number, string; a definition of cli/schema.json; "a|b|c": one of these
-     * words; "[TYPE]": a list, "[TYPE]{LEAST,MOST}": of so many, 0: any; "TYPE?": or null, which
-     * stands for an integer below 0, a real number that is not finite, an empty text and NULL. */
+     * words; "[TYPE]": a list, "[TYPE]{LEAST,MOST}": of so many, 0: any; "TYPE?": or null, where
+     * there is none: an integer is below 0, a real number not finite, a text empty or NULL. */
     const char *type;
     const char *sentence; /* what the value is, with its unit; NULL: as its definition says */
-    bool is_optional;     /* an object may lack it: its function returns NULL */
+    bool is_optional;     /* an object may lack it: its function returns NULL, or there is none */
     enum json_member member;
     size_t offset;                                            /* in the struct of the object */
     double factor;                                            /* of a real number; 0: 1 */
     const char *const *words;                                 /* by value of an enum */
     const struct json_field *fields;                          /* of an object in the struct */
     json_t *(*make)(const void *object, const void *context); /* a new reference */
-    const struct column *column;                              /* NULL: it has none */
+    const struct line_column *column;                         /* NULL: it has none */
 };
 
 /* The value of a row: a member of the object's struct, ... */
@@ -82,6 +83,17 @@ struct json_field {
     .offset = offsetof(type, name), .member = JSON_IS_OBJECT, .fields = (table)
 /* ... or what a function makes of the object, and of the context that the caller gives. */
 #define JSON_MADE(function) .make = (function)
+/* Alone, behind a key "": the keys of a struct, by its table, are keys of the object itself. */
+#define JSON_SPREAD(type, name, table)                                                             \
+    .offset = offsetof(type, name), .member = JSON_IS_SPREAD, .fields = (table)
+#define JSON_OPTIONAL .is_optional = true
+
+/* The first row of the table of a document. */
+#define JSON_DOCUMENT                                                                              \
+    {                                                                                              \
+        "", .member = JSON_IS_SPREAD, .fields = json_document_fields                               \
+    }
+extern const struct json_field json_document_fields[];
 
 /* Each is a new reference. `object`: the struct that the table is for. */
 json_t *json_field_value(const struct json_field *field, const void *object, const void *context);
@@ -258,7 +270,7 @@ bool output_is_stream(const char *path);
 /* Is it standard output? Then a table goes to standard error. NULL is allowed. */
 bool output_is_standard(const char *path);
 
-/* The fields every document begins with. NULL: out of memory. */
+/* The keys that each document begins with (JSON_DOCUMENT). NULL: out of memory. */
 json_t *json_document(void);
 
 /* "2026-11-29T05:38:04Z"; a new reference. */

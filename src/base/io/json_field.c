@@ -27,46 +27,60 @@ static json_t *real_json(double number, bool is_nullable)
 json_t *json_field_value(const struct json_field *field, const void *object, const void *context)
 {
     const void *at = (const char *)object + field->offset;
-    size_t length = strlen(field->type);
-    bool is_nullable = length > 0 && field->type[length - 1] == '?';
+    const char *type = field->type;
+    bool may_lack = field->is_optional || type[strlen(type) - 1] == '?';
     double factor = field->factor != 0 ? field->factor : 1;
     switch (field->member) {
     case JSON_IS_MADE:
         return field->make(object, context);
     case JSON_IS_OBJECT:
         return json_object_of(field->fields, at, context);
+    case JSON_IS_SPREAD:
+        break;
     case JSON_IS_BOOL:
         return json_boolean(*(const bool *)at);
     case JSON_IS_INT:
-        return integer_json(*(const int *)at, is_nullable);
+        return integer_json(*(const int *)at, may_lack);
     case JSON_IS_UNSIGNED:
         return json_integer(*(const unsigned *)at);
     case JSON_IS_LONG:
-        return integer_json(*(const long *)at, is_nullable);
+        return integer_json(*(const long *)at, may_lack);
     case JSON_IS_UNSIGNED_LONG:
         return json_integer((json_int_t) * (const unsigned long *)at);
     case JSON_IS_DOUBLE:
-        return real_json(*(const double *)at * factor, is_nullable);
+        return real_json(*(const double *)at * factor, may_lack);
     case JSON_IS_SCALED:
         return json_real((double)*(const uint64_t *)at * factor);
     case JSON_IS_WORD:
-        return text_json(*(const char *const *)at, is_nullable);
+        return text_json(*(const char *const *)at, may_lack);
     case JSON_IS_TEXT:
-        return text_json(at, is_nullable);
+        return text_json(at, may_lack);
     case JSON_IS_ENUM:
-        return text_json(field->words[*(const int *)at], is_nullable);
+        return text_json(field->words[*(const int *)at], may_lack);
     }
     abort();
+}
+
+static void object_fill(json_t *object, const struct json_field *fields, const void *from,
+                        const void *context)
+{
+    for (const struct json_field *field = fields; field->key; field++) {
+        if (field->member == JSON_IS_SPREAD)
+            object_fill(object, field->fields, (const char *)from + field->offset, context);
+        if (!*field->key)
+            continue;
+        json_t *value = json_field_value(field, from, context);
+        if (field->is_optional && json_is_null(value) && field->member != JSON_IS_MADE)
+            value = NULL;
+        if (value)
+            json_object_set_new(object, field->key, value);
+    }
 }
 
 json_t *json_object_of(const struct json_field *fields, const void *object, const void *context)
 {
     json_t *made = json_object();
-    for (const struct json_field *field = fields; field->key; field++) {
-        json_t *value = *field->key ? json_field_value(field, object, context) : NULL;
-        if (value)
-            json_object_set_new(made, field->key, value);
-    }
+    object_fill(made, fields, object, context);
     return made;
 }
 
@@ -133,6 +147,8 @@ json_t *json_fields_schema(const struct json_field *fields)
 {
     json_t *properties = json_object();
     for (const struct json_field *field = fields; field->key; field++) {
+        if (field->member == JSON_IS_SPREAD)
+            json_object_update_new(properties, json_fields_schema(field->fields));
         if (!*field->key)
             continue;
         json_t *property = type_schema(field->type, strlen(field->type));
