@@ -178,7 +178,7 @@ static enum status accept_ranks(const struct agents_command *command)
                    .end = printer_end},
         .request = request,
         .origin = {.request = request, .date = time(NULL), .began = clock_seconds()},
-        .table = aside ? stderr : stdout,
+        .table = folded_stream(aside ? stderr : stdout, aside ? STDERR_FILENO : STDOUT_FILENO),
         .on_terminal = terminal_line_possible()};
     struct accept_arguments arguments = {.job = &request->job,
                                          .asked = &request->accept,

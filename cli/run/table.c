@@ -692,7 +692,7 @@ struct report *table_open(struct output_queue *queue, struct outcome *outcome)
                                     .connected = table_connected,
                                     .result = table_result,
                                     .end = table_end};
-    table->out = output_queue_stream(queue);
+    table->out = folded_stream(output_queue_stream(queue), output_queue_fd(queue));
     table->outcome = outcome;
     table->colour = isatty(output_queue_fd(queue)) && (!no_colour || !*no_colour) && terminal &&
                     strcmp(terminal, "dumb") != 0 && !launcher_makes_terminal();

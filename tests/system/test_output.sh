@@ -416,6 +416,17 @@ check "no escape sequences" test -z "$(tr -d '\n[:print:]' <"$out")"
 if command -v script >/dev/null; then
     NO_COLOR=1 script -qec "'$CCTEST' allreduce -a all ${small[*]}" /dev/null </dev/null >"$out"
     check "NO_COLOR on a terminal: no colour" test -z "$(grep -o $'\e\\[[0-9;]*m' "$out")"
+    # Sentences fit the terminal; the words are those of a file; rows of numbers stay whole.
+    long=(alltoall,allreduce --np 4 -b 64K -e 64K -n 3)
+    cctest "${long[@]}"
+    grep '^#' "$out" | grep -v '^# *\(size\|bytes\) ' | tr -s '# \n' ' ' >"$scratch/words"
+    check "a file has sentences of more than 60 columns" test -n "$(grep '^# .\{60\}' "$out")"
+    script -qec "stty cols 60; '$CCTEST' ${long[*]}" /dev/null </dev/null | tr -d '\r' >"$out"
+    grep '^#' "$out" | grep -v '^# *\(size\|bytes\) ' >"$scratch/lines"
+    check "they fit 60 columns" test -z "$(grep '.\{61\}' "$scratch/lines")"
+    check "with the same words" cmp -s "$scratch/words" <(tr -s '# \n' ' ' <"$scratch/lines")
+    check "in more lines" grep -q '^#   [a-z]' "$scratch/lines"
+    check "a row of numbers is whole" grep -q '^ *65536 .* 0\( \*\)\?$' "$out"
 fi
 
 # list, info, plan: text and JSON.

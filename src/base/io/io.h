@@ -60,15 +60,16 @@ struct json_field {
 /* The value of a row: a member of the object's struct, ... */
 #define JSON_MEMBER(type, name)                                                                    \
     .offset = offsetof(type, name),                                                                \
-    .member = _Generic(((type *)0)->name,                                                          \
-                       bool: JSON_IS_BOOL,                                                         \
-                       int: JSON_IS_INT,                                                           \
-                       unsigned: JSON_IS_UNSIGNED,                                                 \
-                       long: JSON_IS_LONG,                                                         \
-                       unsigned long: JSON_IS_UNSIGNED_LONG,                                       \
-                       double: JSON_IS_DOUBLE,                                                     \
-                       const char *: JSON_IS_WORD,                                                 \
-                       char *: JSON_IS_TEXT)
+    .member = _Generic(&((type *)0)->name,                                                         \
+                       bool *: JSON_IS_BOOL,                                                       \
+                       int *: JSON_IS_INT,                                                         \
+                       unsigned *: JSON_IS_UNSIGNED,                                               \
+                       long *: JSON_IS_LONG,                                                       \
+                       unsigned long *: JSON_IS_UNSIGNED_LONG,                                     \
+                       double *: JSON_IS_DOUBLE,                                                   \
+                       const char **: JSON_IS_WORD,                                                \
+                       char **: JSON_IS_WORD,                                                      \
+                       char(*)[sizeof(((type *)0)->name)]: JSON_IS_TEXT)
 /* ... a real number, or nanoseconds and the like in an uint64_t, times a factor, ... */
 #define JSON_SCALED(type, name, times)                                                             \
     .offset = offsetof(type, name), .factor = (times),                                             \
@@ -209,6 +210,11 @@ int output_queue_close(struct output_queue *queue);
 bool output_queue_put(struct output_queue *queue, const char *bytes, size_t length);
 /* A buffered stream of which fflush() puts the text into the queue. */
 FILE *output_queue_stream(struct output_queue *queue);
+
+/* On a terminal (`fd`): a stream over `out` that folds lines of text to its width, and closes `out`
+ * when it is closed; else `out` itself. */
+FILE *folded_stream(FILE *out, int fd);
+
 /* Bytes that wait to be written. */
 size_t output_queue_bytes(struct output_queue *queue);
 /* errno of a failed write, after which nothing more is written; 0: none. */
