@@ -9,8 +9,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "accept/accept.h"
 #include "base/io/io.h"
 #include "base/text.h"
+#include "cli/accept/accept.h"
 #include "cli/options/options.h"
 #include "cli/run/run.h"
 
@@ -58,6 +60,22 @@ static const struct {
     {"reading", reading_fields},
     {"faulty_port", faulty_device_fields},
     {"faulty_gpu", faulty_device_fields},
+    {"accept", accept_fields},
+    {"accepted_host", accepted_host_fields},
+    {"host_fact", host_fact_fields},
+    {"stage_result", stage_result_fields},
+    {"stage_job", stage_job_fields},
+    {"counter_growth", counter_growth_fields},
+    {"host_number", host_number_fields},
+    {"pair_reading", pair_reading_fields},
+    {"rotation", rotation_fields},
+    {"rotation_stage", rotation_stage_fields},
+    {"rotation_series", rotation_series_fields},
+    {"reason", reason_fields},
+    {"finding", finding_fields},
+    {"finding_action", finding_action_fields},
+    {"missed", missed_fields},
+    {"accept_error", accept_error_fields},
 };
 #define TABLES (sizeof tables / sizeof *tables)
 

@@ -126,12 +126,24 @@ static enum status stage_conclude(struct acceptance *acceptance, struct stage_re
 static const char *const stage_state_names[] = {
     [STAGE_DONE] = "done", [STAGE_PARTLY] = "partly", [STAGE_LEFT_OUT] = "left-out"};
 
-json_t *stage_json(const struct stage_result *result)
-{
-    return json_pack("{s:s, s:s, s:s, s:s, s:f}", "stage", accept_stage_names[result->stage],
-                     "state", stage_state_names[result->state], "why", result->why, "result",
-                     result->text, "seconds", result->seconds);
-}
+/* clang-format off */
+#define STAGE_ROWS \
+    {"stage", "stage", "name of the stage", \
+     JSON_WORDS(struct stage_result, stage, accept_stage_names)}, \
+    {"state", "done|partly|left-out", "state of the stage: done, done in part, or left out", \
+     JSON_WORDS(struct stage_result, state, stage_state_names)}, \
+    {"why", "string", "why partly or left out, or empty", JSON_MEMBER(struct stage_result, why)}, \
+    {"result", "string", "the line of the table", JSON_MEMBER(struct stage_result, text)}, \
+    {"seconds", "amount", "that it took", JSON_MEMBER(struct stage_result, seconds)}
+/* clang-format on */
+
+const struct json_field rotation_stage_fields[] = {STAGE_ROWS, {0}};
+
+const struct json_field stage_result_fields[] = {
+    STAGE_ROWS,
+    {"jobs", "[stage_job]", "small jobs of the stage", JSON_MEMBER(struct stage_result, jobs)},
+    {0},
+};
 
 enum status stages_run(struct acceptance *acceptance, int first, int end, json_t *rotation)
 {
@@ -149,7 +161,7 @@ enum status stages_run(struct acceptance *acceptance, int first, int end, json_t
         result->seconds = clock_seconds() - began;
         if (rotation) {
             losses_find(acceptance);
-            json_array_append_new(rotation, stage_json(result));
+            json_array_append_new(rotation, json_object_of(rotation_stage_fields, result, NULL));
         } else {
             status = stage_conclude(acceptance, result, status);
         }

@@ -15,6 +15,7 @@
 
 #include "accept/judge/judge.h"
 #include "accept/judge/network.h"
+#include "base/io/io.h"
 #include "base/status.h"
 #include "controlplane/agents/agents.h"
 #include "host/host.h"
@@ -438,8 +439,10 @@ enum status host_work_run(const char *command, int fd);
 
 /* ---- stages ---- */
 
-/* A stage's result, without its jobs. */
-json_t *stage_json(const struct stage_result *result);
+/* Keys of objects in JSON. A stage of a rotation has no jobs. */
+extern const struct json_field stage_result_fields[], rotation_stage_fields[]; /* stage_result */
+extern const struct json_field stage_job_fields[]; /* of struct trial; context: its trials */
+extern const struct json_field rotation_fields[], rotation_series_fields[]; /* soak_stage.c */
 
 /* Seconds of the present stage's time that are left; not below 0. */
 double stage_left(const struct acceptance *acceptance);
@@ -457,6 +460,7 @@ struct missed {
 
 #define MISSED_TEXT_MOST 400
 struct missed missed_by(const struct acceptance *acceptance);
+extern const struct json_field missed_fields[];
 
 /* Adds it as a clause: "hosts that are slower by less than 11%, links by less than 16%, ..." */
 void missed_put(const struct missed *missed, struct text *text);

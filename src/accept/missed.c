@@ -29,6 +29,22 @@ struct missed missed_by(const struct acceptance *acceptance)
     return missed;
 }
 
+const struct json_field missed_fields[] = {
+    {"host_bandwidth_share", "fraction?",
+     "by which a host is slower; null: no suspects of pairs were tried again",
+     JSON_MEMBER(struct missed, host_bandwidth)},
+    {"link_bandwidth_share", "fraction?", "by which a link is slower",
+     JSON_MEMBER(struct missed, link_bandwidth)},
+    {"latency_us", "amount?", "by which a latency is longer", JSON_MEMBER(struct missed, latency)},
+    {"loss_percent", "percentage?", "of the packets of a link; null: its transport counts none",
+     JSON_MEMBER(struct missed, loss)},
+    {"standstill_seconds", "amount", "of a host, in all", JSON_MEMBER(struct missed, standstill)},
+    {"interval_seconds", "amount",
+     "between two lost carriers or counted errors, of which none may come in the run",
+     JSON_MEMBER(struct missed, interval)},
+    {0},
+};
+
 void missed_put(const struct missed *missed, struct text *text)
 {
     char latency[TIME_TEXT_MOST], interval[TIME_TEXT_MOST];

@@ -101,22 +101,53 @@ static void levels_take(struct soak *soak)
 
 /* ---- a rotation ---- */
 
-static json_t *series_json(const struct soak *soak)
+static json_t *series_values(const void *object, const void *context)
 {
-    json_t *all = json_array();
-    for (int i = 0; i < soak->series.count; i++) {
-        const struct soak_series *series = &soak->series.items[i];
-        json_t *values = json_array();
-        for (int h = 0; h < soak->hosts; h++) {
-            double value = series->values[soak->rotations * soak->hosts + h];
-            json_array_append_new(values, value > 0 ? json_real(value) : json_null());
-        }
-        json_array_append_new(all,
-                              json_pack("{s:s, s:s, s:s, s:o}", "stage", series->stage, "metric",
-                                        series->name, "unit", series->unit, "values", values));
+    const struct soak_series *series = object;
+    const struct soak *soak = context;
+    json_t *values = json_array();
+    for (int h = 0; h < soak->hosts; h++) {
+        double value = series->values[soak->rotations * soak->hosts + h];
+        json_array_append_new(values, value > 0 ? json_real(value) : json_null());
     }
-    return all;
+    return values;
 }
+
+const struct json_field rotation_series_fields[] = {
+    {"stage", "stage", "stage that measured the numbers", JSON_MEMBER(struct soak_series, stage)},
+    {"metric", "name", "in words; of the stage pairs: the median of each host's pairs",
+     JSON_MEMBER(struct soak_series, name)},
+    {"unit", "name", "unit of the values, as GB/s (10^9 bytes a second) or us",
+     JSON_MEMBER(struct soak_series, unit)},
+    {"values", "[number?]{1,0}", "by host; null: not measured", JSON_MADE(series_values)},
+    {0},
+};
+
+struct rotation {
+    int number;
+    double after, seconds;
+    json_t *stages;
+};
+
+static json_t *rotation_series(const void *object, const void *context)
+{
+    const struct soak *soak = context;
+    (void)object;
+    return json_list_of(rotation_series_fields, soak->series.items, sizeof *soak->series.items,
+                        (size_t)soak->series.count, soak);
+}
+
+const struct json_field rotation_fields[] = {
+    {"rotation", "positive", "number of the rotation, from 1",
+     JSON_MEMBER(struct rotation, number)},
+    {"after_seconds", "amount", "since the first stage began", JSON_MEMBER(struct rotation, after)},
+    {"seconds", "amount", "seconds that it took", JSON_MEMBER(struct rotation, seconds)},
+    {"stages", "[rotation_stage]", "stages of the rotation, in order",
+     JSON_MEMBER(struct rotation, stages)},
+    {"series", "[rotation_series]", "numbers of hosts in this rotation, an entry for each metric",
+     JSON_MADE(rotation_series)},
+    {0},
+};
 
 /* Runs the stages once more. What they learn of pairs is kept in the series alone: the results of
  * the run have the first ones. */
@@ -142,15 +173,14 @@ static enum status rotation_run(struct soak *soak)
     acceptance->readings.count = first.readings.count;
     if (status == STATUS_OK)
         status = counting_look(acceptance, STAGE_SOAK);
-    double seconds = clock_seconds() - began;
+    const struct rotation rotation = {soak->rotations + 1, began - acceptance->began,
+                                      clock_seconds() - began, stages};
     acceptance->rotations = acceptance->rotations ? acceptance->rotations : json_array();
-    json_array_append_new(acceptance->rotations,
-                          json_pack("{s:i, s:f, s:f, s:o, s:o}", "rotation", soak->rotations + 1,
-                                    "after_seconds", began - acceptance->began, "seconds", seconds,
-                                    "stages", stages, "series", series_json(soak)));
-    soak->longest = seconds > soak->longest ? seconds : soak->longest;
+    json_array_append_new(acceptance->rotations, json_object_of(rotation_fields, &rotation, soak));
+    json_decref(stages);
+    soak->longest = fmax(soak->longest, rotation.seconds);
     soak->rotations++;
-    acceptance->report->rotation(acceptance->report, acceptance, soak->rotations, seconds);
+    acceptance->report->rotation(acceptance->report, acceptance, soak->rotations, rotation.seconds);
     return status;
 }
 

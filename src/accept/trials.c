@@ -142,21 +142,40 @@ const char *const reading_outcome_names[] = {[READING_VALUE] = "ok",
                                              [READING_LOST] = "lost",
                                              [READING_WRONG] = "wrong-data"};
 
-/* Keeps a job with the results of its stage: all but what is the same in every job. */
-static void job_keep(const struct trials *trials, int index)
+static json_t *job_hosts(const void *object, const void *context)
 {
-    const struct acceptance *acceptance = trials->acceptance;
-    const struct fleet_job *job = &trials->items[index];
-    const struct trial *trial = &trials->outcomes[index];
-    json_t *jobs = acceptance->stages[acceptance->stage_count].jobs, *hosts = json_array();
+    const struct trials *trials = context;
+    const struct fleet_job *job = &trials->items[(const struct trial *)object - trials->outcomes];
+    json_t *hosts = json_array();
     for (int r = 0; r < job->ranks; r++)
-        json_array_append_new(hosts, json_integer(acceptance->roster->agents[job->agents[r]].host));
-    json_t *results = json_object_get(trial->document, "results");
-    json_array_append_new(jobs,
-                          json_pack("{s:o, s:s, s:s, s:s, s:O?}", "hosts", hosts, "command",
-                                    job->command, "outcome", reading_outcome_names[trial->outcome],
-                                    "why", trial->why, "results", results));
+        json_array_append_new(
+            hosts, json_integer(trials->acceptance->roster->agents[job->agents[r]].host));
+    return hosts;
 }
+
+static json_t *job_command(const void *object, const void *context)
+{
+    const struct trials *trials = context;
+    return json_string(trials->items[(const struct trial *)object - trials->outcomes].command);
+}
+
+static json_t *job_results(const void *object, const void *context)
+{
+    const struct trial *trial = object;
+    json_t *results = json_object_get(trial->document, "results");
+    (void)context;
+    return results ? json_incref(results) : json_null();
+}
+
+/* A job with the results of its stage: all but what is the same in every job. */
+const struct json_field stage_job_fields[] = {
+    {"hosts", "[host_index]{1,0}", "of each rank", JSON_MADE(job_hosts)},
+    {"command", "name", "what it ran, as a command line", JSON_MADE(job_command)},
+    {"outcome", "outcome", NULL, JSON_WORDS(struct trial, outcome, reading_outcome_names)},
+    {"why", "string", "why it failed, or empty", JSON_MEMBER(struct trial, why)},
+    {"results", "[job_result]?", "null: it left none", JSON_MADE(job_results)},
+    {0},
+};
 
 static void trials_progress(void *argument, int ended, int count)
 {
@@ -232,7 +251,8 @@ enum status trials_run(struct trials *trials, double seconds)
     if (ran && left < TIME_ENOUGH * seconds && !most_are_prompt(trials, outcomes, left))
         trials_cut(trials, outcomes);
     for (int j = 0; j < trials->count && ran && !trials->aside; j++)
-        job_keep(trials, j);
+        json_array_append_new(acceptance->stages[acceptance->stage_count].jobs,
+                              json_object_of(stage_job_fields, &trials->outcomes[j], trials));
     coordinator_outcomes_free(outcomes, trials->count);
     return status;
 }

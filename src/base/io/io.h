@@ -36,6 +36,7 @@ enum json_member {
     JSON_IS_WORD,   /* a pointer */
     JSON_IS_TEXT,   /* an array of char */
     JSON_IS_ENUM,
+    JSON_IS_READY, /* a json_t, of which the object is one more owner; NULL: null */
 };
 
 struct line_column; /* of a result (cli/run/internal.h) */
@@ -69,6 +70,7 @@ struct json_field {
                        double *: JSON_IS_DOUBLE,                                                   \
                        const char **: JSON_IS_WORD,                                                \
                        char **: JSON_IS_WORD,                                                      \
+                       json_t **: JSON_IS_READY,                                                   \
                        char(*)[sizeof(((type *)0)->name)]: JSON_IS_TEXT)
 /* ... a real number, or nanoseconds and the like in an uint64_t, times a factor, ... */
 #define JSON_SCALED(type, name, times)                                                             \

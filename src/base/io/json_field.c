@@ -57,6 +57,8 @@ json_t *json_field_value(const struct json_field *field, const void *object, con
         return text_json(at, may_lack);
     case JSON_IS_ENUM:
         return text_json(field->words[*(const int *)at], may_lack);
+    case JSON_IS_READY:
+        return *(json_t *const *)at ? json_incref(*(json_t *const *)at) : json_null();
     }
     abort();
 }
