@@ -21,24 +21,31 @@
 #include "base/io/io.h"
 #include "host/host.h"
 
+struct host_facts {
+    const char *name, *system;
+    unsigned long memory, free_memory; /* bytes */
+};
+
+const struct json_field this_host_fields[] = {
+    {"name", "name", "name of the host", JSON_MEMBER(struct host_facts, name)},
+    {"system", "name", "kernel and machine", JSON_MEMBER(struct host_facts, system)},
+    {"memory_bytes", "positive", "bytes of memory", JSON_MEMBER(struct host_facts, memory)},
+    {"free_memory_bytes", "count", "bytes of memory that nothing uses, not even file caches",
+     JSON_MEMBER(struct host_facts, free_memory)},
+    {0},
+};
+
 static json_t *host_facts(void)
 {
-    struct utsname names;
-    struct sysinfo memory;
-    json_t *facts = json_object();
-    if (uname(&names) == 0) {
-        json_object_set_new(facts, "name", json_string(names.nodename));
-        json_object_set_new(facts, "system",
-                            json_sprintf("%s %s %s", names.sysname, names.release, names.machine));
-    }
-    if (sysinfo(&memory) == 0) {
-        json_int_t unit = memory.mem_unit;
-        json_object_set_new(facts, "memory_bytes",
-                            json_integer((json_int_t)memory.totalram * unit));
-        json_object_set_new(facts, "free_memory_bytes",
-                            json_integer((json_int_t)memory.freeram * unit));
-    }
-    return facts;
+    struct utsname names = {0};
+    struct sysinfo memory = {0};
+    char system[sizeof names];
+    uname(&names);
+    sysinfo(&memory);
+    snprintf(system, sizeof system, "%s %s %s", names.sysname, names.release, names.machine);
+    const struct host_facts facts = {names.nodename, system, memory.totalram * memory.mem_unit,
+                                     memory.freeram * memory.mem_unit};
+    return json_object_of(this_host_fields, &facts, NULL);
 }
 
 static json_t *topology_facts(void)
@@ -69,33 +76,44 @@ static json_t *topology_facts(void)
     return facts;
 }
 
-/* A transport, a kind of memory, or a vendor's library. `summary`: a reference that is taken over.
- * `why`: it cannot be used; NULL: it can. */
-static json_t *available_fact(const char *name, json_t *summary, const char *why)
+/* A transport, a kind of memory, or a vendor's library. */
+struct available_item {
+    const char *name, *summary;
+    bool available;
+    const char *why_not; /* NULL: it is available */
+};
+
+const struct json_field available_fields[] = {
+    {"name", "name", "name of the transport, kind of memory or library",
+     JSON_MEMBER(struct available_item, name)},
+    {"summary", "name", "description in one line", JSON_MEMBER(struct available_item, summary)},
+    {"available", "boolean", "can it be used here?", JSON_MEMBER(struct available_item, available)},
+    {"why_not", "name?", "null: it can", JSON_MEMBER(struct available_item, why_not)},
+    {0},
+};
+
+/* `why`: it cannot be used; NULL: it can. */
+static void available_add(json_t *list, const char *name, const char *summary, const char *why)
 {
-    return json_pack("{s:s, s:o, s:b, s:s?}", "name", name, "summary", summary, "available", !why,
-                     "why_not", why);
+    const struct available_item item = {name, summary, !why, why};
+    json_array_append_new(list, json_object_of(available_fields, &item, NULL));
 }
 
 static json_t *transport_facts(void)
 {
     json_t *list = json_array();
-    for (int i = 0; transports[i]; i++) {
-        const char *why = transports[i]->unavailable ? transports[i]->unavailable() : NULL;
-        json_array_append_new(
-            list, available_fact(transports[i]->name, json_string(transports[i]->summary), why));
-    }
+    for (int i = 0; transports[i]; i++)
+        available_add(list, transports[i]->name, transports[i]->summary,
+                      transports[i]->unavailable ? transports[i]->unavailable() : NULL);
     return list;
 }
 
 static json_t *memory_facts(void)
 {
     json_t *list = json_array();
-    for (int i = 0; memory_kinds[i]; i++) {
-        const char *why = memory_kinds[i]->unavailable ? memory_kinds[i]->unavailable() : NULL;
-        json_array_append_new(list, available_fact(memory_kinds[i]->name,
-                                                   json_string(memory_kinds[i]->summary), why));
-    }
+    for (int i = 0; memory_kinds[i]; i++)
+        available_add(list, memory_kinds[i]->name, memory_kinds[i]->summary,
+                      memory_kinds[i]->unavailable ? memory_kinds[i]->unavailable() : NULL);
     return list;
 }
 
@@ -103,12 +121,12 @@ static json_t *vendor_facts(void)
 {
     json_t *list = json_array();
     for (int i = 0; vendors[i]; i++) {
-        char text[VENDOR_WHY_MOST], version[32];
+        char text[VENDOR_WHY_MOST], version[32], summary[128];
         const char *why = vendors[i]->unavailable(text);
         vendors[i]->version(version, sizeof version);
-        json_t *summary = json_sprintf("%s%s%s, to compare with", vendors[i]->title,
-                                       version[0] ? " " : "", version);
-        json_array_append_new(list, available_fact(vendors[i]->name, summary, why));
+        snprintf(summary, sizeof summary, "%s%s%s, to compare with", vendors[i]->title,
+                 version[0] ? " " : "", version);
+        available_add(list, vendors[i]->name, summary, why);
     }
     return list;
 }
@@ -141,60 +159,60 @@ static enum status bootstrap_facts(const struct job *job, json_t **facts)
     return status;
 }
 
-static json_t *resource_fact(int resource)
+/* Numbers below 0: there is no limit. */
+struct process_limits {
+    long open_files, processes, address_space, locked_memory, ptrace_scope;
+};
+
+static long limit_of(int resource)
 {
     struct rlimit limit;
-    if (getrlimit(resource, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
-        return json_null();
-    return json_integer((json_int_t)limit.rlim_cur);
+    bool limits = getrlimit(resource, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+    return limits ? (long)limit.rlim_cur : -1;
 }
 
-/* A number in a file of /proc; null: none. */
-static json_t *ptrace_fact(int unused)
+static long ptrace_scope(void)
 {
     FILE *file = fopen("/proc/sys/kernel/yama/ptrace_scope", "r");
-    long long value;
-    bool known = file && fscanf(file, "%lld", &value) == 1;
-    (void)unused;
+    long value;
+    bool known = file && fscanf(file, "%ld", &value) == 1;
     if (file)
         fclose(file);
-    return known ? json_integer(value) : json_null();
+    return known ? value : -1;
 }
 
 /* The memory limit of the cgroup; null: none. */
-static json_t *group_fact(int unused)
+static json_t *group_limit(const void *object, const void *context)
 {
     size_t bytes;
-    (void)unused;
+    (void)object;
+    (void)context;
     if (!memory_group_limit(&bytes))
         return json_string("unknown");
     return bytes < SIZE_MAX ? json_integer((json_int_t)bytes) : json_null();
 }
 
-static const struct {
-    const char *key, *title, *use;
-    json_t *(*fact)(int resource);
-    int resource; /* of getrlimit() */
-} limits[] = {
-    {"open_files", "open files", "tcp needs one per peer, shm one per rank", resource_fact,
-     RLIMIT_NOFILE},
-    {"processes", "processes", "one per local rank", resource_fact, RLIMIT_NPROC},
-    {"address_space_bytes", "address space", "bytes", resource_fact, RLIMIT_AS},
-    {"locked_memory_bytes", "locked memory",
-     "bytes (ulimit -l, limits.conf); RDMA pins slots and buffers", resource_fact, RLIMIT_MEMLOCK},
-    {"memory_cgroup_bytes", "memory of the cgroup", "bytes; shared segments (memfd) count too",
-     group_fact, 0},
-    {"yama_ptrace_scope", "yama ptrace_scope",
-     "at 2 only root, at 3 no process reads private memory (shm zcopy)", ptrace_fact, 0},
+const struct json_field limit_fields[] = {
+    {"open_files", "count?", "open files", JSON_MEMBER(struct process_limits, open_files)},
+    {"processes", "count?", "processes of the user", JSON_MEMBER(struct process_limits, processes)},
+    {"address_space_bytes", "count?", "bytes of address space",
+     JSON_MEMBER(struct process_limits, address_space)},
+    {"locked_memory_bytes", "count?", "bytes of locked memory; RDMA pins slots and buffers",
+     JSON_MEMBER(struct process_limits, locked_memory)},
+    {"memory_cgroup_bytes", "count_or_unknown",
+     "bytes of memory of its control groups; unknown: the system does not tell",
+     JSON_MADE(group_limit)},
+    {"yama_ptrace_scope", "count?", "above 1 no rank reads private memory of another",
+     JSON_MEMBER(struct process_limits, ptrace_scope)},
+    {0},
 };
-#define LIMITS (sizeof limits / sizeof limits[0])
 
 static json_t *limit_facts(void)
 {
-    json_t *facts = json_object();
-    for (size_t i = 0; i < LIMITS; i++)
-        json_object_set_new(facts, limits[i].key, limits[i].fact(limits[i].resource));
-    return facts;
+    const struct process_limits limits = {limit_of(RLIMIT_NOFILE), limit_of(RLIMIT_NPROC),
+                                          limit_of(RLIMIT_AS), limit_of(RLIMIT_MEMLOCK),
+                                          ptrace_scope()};
+    return json_object_of(limit_fields, &limits, NULL);
 }
 
 /* The text. */
@@ -245,15 +263,28 @@ static void print_machine(const json_t *document)
 
 static void print_limits(const json_t *facts)
 {
+    static const struct {
+        const char *title, *use;
+    } lines[] = {
+        /* as limit_fields has them */
+        {"open files", "tcp needs one per peer, shm one per rank"},
+        {"processes", "one per local rank"},
+        {"address space", "bytes"},
+        {"locked memory", "bytes (ulimit -l, limits.conf); RDMA pins slots and buffers"},
+        {"memory of the cgroup", "bytes; shared segments (memfd) count too"},
+        {"yama ptrace_scope", "at 2 only root, at 3 no process reads private memory (shm zcopy)"},
+    };
+    _Static_assert(sizeof lines / sizeof *lines == sizeof limit_fields / sizeof *limit_fields - 1,
+                   "each limit has a line");
     puts("limits");
-    for (size_t i = 0; i < LIMITS; i++) {
-        const json_t *value = json_object_get(facts, limits[i].key);
+    for (size_t i = 0; limit_fields[i].key; i++) {
+        const json_t *value = json_object_get(facts, limit_fields[i].key);
         char text[32] = "none";
         if (json_is_string(value))
             snprintf(text, sizeof text, "%s", json_string_value(value));
         else if (json_is_integer(value))
             snprintf(text, sizeof text, "%lld", (long long)json_integer_value(value));
-        printf("  %-22s %-20s %s\n", limits[i].title, text, limits[i].use);
+        printf("  %-22s %-20s %s\n", lines[i].title, text, lines[i].use);
     }
 }
 

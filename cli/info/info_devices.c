@@ -17,37 +17,67 @@
 
 #define COLUMN 13
 
-static json_t *text_or_null(const char *text)
-{
-    return text[0] ? json_string(text) : json_null();
-}
+/* The surroundings of a device. */
+struct device_context {
+    const struct device_list *others; /* GPUs for a port, ports for a GPU */
+    const char *sysfs, *transport;
+};
 
-static json_t *device_object(const struct device *device)
+static json_t *device_facts(const void *object, const void *context)
 {
+    const struct device *device = object;
     json_t *facts = json_object();
+    (void)context;
     for (int i = 0; i < device->fact_count; i++)
         json_object_set_new(facts, device->facts[i].name, json_string(device->facts[i].text));
-    return json_pack("{s:s, s:o, s:o, s:o, s:o}", "name", device->name, "model",
-                     text_or_null(device->model), "pci", text_or_null(device->bus), "numa_node",
-                     device->numa_node < 0 ? json_null() : json_integer(device->numa_node), "facts",
-                     facts);
+    return facts;
 }
 
-/* Whether a device is usable, and how far each of the others is. */
-static json_t *usable_object(const struct device *device, const struct device_list *others,
-                             const char *key, const char *sysfs)
+static json_t *device_distances(const void *object, const void *context)
 {
-    json_t *object = device_object(device), *distances = json_object();
-    for (int i = 0; i < others->count; i++) {
-        const char *bus = others->devices[i].bus;
-        json_object_set_new(distances, others->devices[i].name,
-                            json_string(pci_distance_names[pci_distance(sysfs, device->bus, bus)]));
+    const struct device *device = object;
+    const struct device_context *around = context;
+    json_t *distances = json_object();
+    for (int i = 0; i < around->others->count; i++) {
+        const struct device *other = &around->others->devices[i];
+        enum pci_distance distance = pci_distance(around->sysfs, device->bus, other->bus);
+        json_object_set_new(distances, other->name, json_string(pci_distance_names[distance]));
     }
-    json_object_set_new(object, "usable", json_boolean(device->usable));
-    json_object_set_new(object, "why_not", text_or_null(device->why_not));
-    json_object_set_new(object, key, distances);
-    return object;
+    return distances;
 }
+
+static json_t *device_transport(const void *object, const void *context)
+{
+    (void)object;
+    return json_string(((const struct device_context *)context)->transport);
+}
+
+const struct json_field port_fields[] = {
+    {"name", "name", "DEVICE:PORT", JSON_MEMBER(struct device, name)},
+    {"model", "name?", "model of the NIC; null: not known", JSON_MEMBER(struct device, model)},
+    {"pci", "name?", "address, or null", JSON_MEMBER(struct device, bus)},
+    {"numa_node", "count?", "null: unknown", JSON_MEMBER(struct device, numa_node)},
+    {"facts", "facts", NULL, JSON_MADE(device_facts)},
+    {"usable", "boolean", "can the transport use it?", JSON_MEMBER(struct device, usable)},
+    {"why_not", "name?", "reason why it cannot, and remedy; null: it can",
+     JSON_MEMBER(struct device, why_not)},
+    {"gpus", "distances", NULL, JSON_MADE(device_distances)},
+    {"transport", "name", "that would use it", JSON_MADE(device_transport)},
+    {0},
+};
+
+const struct json_field gpu_fields[] = {
+    {"name", "name", "PCI address", JSON_MEMBER(struct device, name)},
+    {"model", "name?", "model of the GPU; null: not known", JSON_MEMBER(struct device, model)},
+    {"pci", "name?", "address, or null", JSON_MEMBER(struct device, bus)},
+    {"numa_node", "count?", "null: unknown", JSON_MEMBER(struct device, numa_node)},
+    {"facts", "facts", NULL, JSON_MADE(device_facts)},
+    {"usable", "boolean", "can cctest use it?", JSON_MEMBER(struct device, usable)},
+    {"why_not", "name?", "reason why it cannot, and remedy; null: it can",
+     JSON_MEMBER(struct device, why_not)},
+    {"nics", "distances", NULL, JSON_MADE(device_distances)},
+    {0},
+};
 
 /* Adds the GPUs that the PCI hierarchy shows, and no driver. `why`: what keeps the driver from it;
  * NULL: unknown. */
@@ -137,26 +167,24 @@ static enum status devices_search(const struct device_sources *sources,
 
 enum status devices_add(json_t *document, const struct device_sources *sources)
 {
-    json_t *ports = json_array(), *cards = json_array();
+    json_t *ports = json_array();
     struct device_list gpus = {0}, nics = {0};
     enum status status = devices_search(sources, NULL, &gpus);
     for (const struct transport *const *list = sources->transports; *list; list++) {
+        const struct device_context near = {&gpus, sources->sysfs, (*list)->name};
         int first = nics.count;
         if ((*list)->devices)
             status = status_worse(status, devices_search(sources, *list, &nics));
-        for (int i = first; i < nics.count; i++) {
-            json_t *port = usable_object(&nics.devices[i], &gpus, "gpus", sources->sysfs);
-            json_object_set_new(port, "transport", json_string((*list)->name));
-            json_array_append_new(ports, port);
-        }
+        for (int i = first; i < nics.count; i++)
+            json_array_append_new(ports, json_object_of(port_fields, &nics.devices[i], &near));
     }
-    for (int i = 0; i < gpus.count; i++)
-        json_array_append_new(cards,
-                              usable_object(&gpus.devices[i], &nics, "nics", sources->sysfs));
+    const struct device_context near = {.others = &nics, .sysfs = sources->sysfs};
+    json_object_set_new(document, "nics", ports);
+    json_object_set_new(
+        document, "gpus",
+        json_list_of(gpu_fields, gpus.devices, sizeof *gpus.devices, (size_t)gpus.count, &near));
     device_list_free(&gpus);
     device_list_free(&nics);
-    json_object_set_new(document, "nics", ports);
-    json_object_set_new(document, "gpus", cards);
     return status;
 }
 

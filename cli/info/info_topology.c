@@ -20,31 +20,44 @@
 /* ---- the document ---- */
 
 /* "GPU0"; a bridge is known by its address. */
-static const char *part_label(const struct map_part *part, char label[LABEL_MOST])
+static json_t *part_label(const void *object, const void *context)
 {
+    const struct map_part *part = object;
     const char *kind = map_kind_names[part->kind];
-    if (part->kind == MAP_HOST_BRIDGE || part->kind == MAP_BRIDGE)
-        snprintf(label, LABEL_MOST, "%s %s", kind, part->bus);
-    else
-        snprintf(label, LABEL_MOST, "%s%d", kind, part->number);
-    return label;
+    (void)context;
+    return part->kind == MAP_HOST_BRIDGE || part->kind == MAP_BRIDGE
+               ? json_sprintf("%s %s", kind, part->bus)
+               : json_sprintf("%s%d", kind, part->number);
 }
 
-static json_t *number_or_null(long long value, bool known)
+static json_t *part_bytes(const void *object, const void *context)
 {
-    return known ? json_integer(value) : json_null();
+    const struct map_part *part = object;
+    (void)context;
+    return part->bytes > 0 ? json_integer((json_int_t)part->bytes) : json_null();
 }
 
-static json_t *part_object(const struct map_part *part)
-{
-    char label[LABEL_MOST];
-    return json_pack("{s:s, s:s, s:o, s:o, s:o, s:s?, s:s?, s:s?}", "type",
-                     map_kind_names[part->kind], "label", part_label(part, label), "above",
-                     number_or_null(part->above, part->above >= 0), "numa_node",
-                     number_or_null(part->node, part->node >= 0), "bytes",
-                     number_or_null((long long)part->bytes, part->bytes > 0), "cpus", part->cpus,
-                     "pci", part->bus[0] ? part->bus : NULL, "names", part->names);
-}
+/* JSON_MEMBER takes a char * for an array. */
+const struct json_field part_fields[] = {
+    {"type", "package|node|cache|core|host bridge|bridge|GPU|NIC",
+     "kind of the part: package of a processor, NUMA node, cache of the third level, core, PCI "
+     "bridge, GPU or NIC",
+     JSON_WORDS(struct map_part, kind, map_kind_names)},
+    {"label", "name",
+     "name of the part, as in distances: GPU0; of a bridge its kind and PCI address",
+     JSON_MADE(part_label)},
+    {"above", "count?", "the part that it belongs to, as an index of the list, or null",
+     JSON_MEMBER(struct map_part, above)},
+    {"numa_node", "count?", "first NUMA node that has all of it; null: none has, or not known",
+     JSON_MEMBER(struct map_part, node)},
+    {"bytes", "positive?", "of a node or a cache, or null", JSON_MADE(part_bytes)},
+    {"cpus", "name?", "hardware threads as a list of ranges, or null",
+     JSON_MEMBER(struct map_part, cpus)},
+    {"pci", "name?", "address, or null", JSON_MEMBER(struct map_part, bus)},
+    {"names", "name?", "of a NIC, with its network interfaces, or null",
+     JSON_MEMBER(struct map_part, names)},
+    {0},
+};
 
 /* "NV18" from "NV18 by NVSwitch, peer access", a fact of a GPU about another. False: the two have
  * no NVLinks. */
@@ -96,9 +109,8 @@ static void distances_add(json_t *topology, const struct host_map *map, const js
     int *ends = new_array((size_t)map->count, sizeof *ends);
     int count = ends_find(map, ends);
     for (int i = 0; i < count; i++) {
-        char label[LABEL_MOST];
         json_t *row = json_array();
-        json_array_append_new(names, json_string(part_label(&map->parts[ends[i]], label)));
+        json_array_append_new(names, part_label(&map->parts[ends[i]], NULL));
         for (int k = 0; k < count; k++)
             json_array_append_new(row, distance_word(map, gpus, sysfs, ends[i], ends[k]));
         json_array_append_new(rows, row);
@@ -111,11 +123,11 @@ static void distances_add(json_t *topology, const struct host_map *map, const js
 void topology_add(json_t *document, const char *sysfs)
 {
     struct host_map map;
-    json_t *topology = json_object_get(document, "topology"), *parts = json_array();
+    json_t *topology = json_object_get(document, "topology");
     host_map_make(sysfs, &map);
-    for (int i = 0; i < map.count; i++)
-        json_array_append_new(parts, part_object(&map.parts[i]));
-    json_object_set_new(topology, "parts", parts);
+    json_object_set_new(
+        topology, "parts",
+        json_list_of(part_fields, map.parts, sizeof *map.parts, (size_t)map.count, NULL));
     distances_add(topology, &map, json_object_get(document, "gpus"), sysfs);
     host_map_free(&map);
 }

@@ -7,9 +7,15 @@
 #include <jansson.h>
 #include <stddef.h>
 
+#include "base/io/io.h"
 #include "base/status.h"
 #include "dataplane/memory/memory.h"
 #include "dataplane/transport/transport.h"
+
+/* ---- Objects of `cctest info`. ---- */
+
+extern const struct json_field this_host_fields[], available_fields[], limit_fields[],
+    part_fields[], port_fields[], gpu_fields[];
 
 /* ---- info_devices.c ---- */
 

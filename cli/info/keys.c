@@ -13,6 +13,7 @@
 #include "base/io/io.h"
 #include "base/text.h"
 #include "cli/accept/accept.h"
+#include "cli/info/internal.h"
 #include "cli/options/options.h"
 #include "cli/run/run.h"
 
@@ -21,62 +22,27 @@ extern const char schema_text[]; /* the file, of which the Makefile makes a sour
 #define OPTIONS_OF "options_of" /* a definition's command, whose options it has */
 
 /* The tables that definitions have their keys from. */
+/* clang-format off */
+#define TABLE(name) {#name, name##_fields}
 static const struct {
     const char *definition;
     const struct json_field *fields;
 } tables[] = {
-    {"run", run_fields},
-    {"times", times_fields},
-    {"median_interval", median_interval_fields},
-    {"mode", mode_fields},
-    {"trend", trend_fields},
-    {"slowest_rank", slowest_rank_fields},
-    {"group_result", group_result_fields},
-    {"step_end", step_end_fields},
-    {"bytes_by_path", bytes_by_path_fields},
-    {"traffic", traffic_fields},
-    {"rank_and_host", rank_and_host_fields},
-    {"slow_host", slow_host_fields},
-    {"bottleneck", bottleneck_fields},
-    {"loss", loss_fields},
-    {"delay", delay_fields},
-    {"outlier", outlier_fields},
-    {"outliers", outliers_fields},
-    {"peer", peer_fields},
-    {"sample", sample_fields},
-    {"profile", profile_fields},
-    {"fault_place", fault_place_fields},
-    {"fault", fault_fields},
-    {"result", result_fields},
-    {"group", group_fields},
-    {"one_way_ns", one_way_fields},
-    {"link_class", link_class_fields},
-    {"fallback", fallback_fields},
-    {"memory_device", memory_device_fields},
-    {"member", member_fields},
-    {"library", library_fields},
-    {"error", error_fields},
-    {"device_in_use", device_in_use_fields},
-    {"reading", reading_fields},
-    {"faulty_port", faulty_device_fields},
-    {"faulty_gpu", faulty_device_fields},
-    {"accept", accept_fields},
-    {"accepted_host", accepted_host_fields},
-    {"host_fact", host_fact_fields},
-    {"stage_result", stage_result_fields},
-    {"stage_job", stage_job_fields},
-    {"counter_growth", counter_growth_fields},
-    {"host_number", host_number_fields},
-    {"pair_reading", pair_reading_fields},
-    {"rotation", rotation_fields},
-    {"rotation_stage", rotation_stage_fields},
-    {"rotation_series", rotation_series_fields},
-    {"reason", reason_fields},
-    {"finding", finding_fields},
-    {"finding_action", finding_action_fields},
-    {"missed", missed_fields},
-    {"accept_error", accept_error_fields},
+    TABLE(run), TABLE(times), TABLE(median_interval), TABLE(mode), TABLE(trend),
+    TABLE(slowest_rank), TABLE(group_result), TABLE(step_end), TABLE(bytes_by_path),
+    TABLE(traffic), TABLE(rank_and_host), TABLE(slow_host), TABLE(bottleneck), TABLE(loss),
+    TABLE(delay), TABLE(outlier), TABLE(outliers), TABLE(peer), TABLE(sample), TABLE(profile),
+    TABLE(fault_place), TABLE(fault), TABLE(result), TABLE(group), {"one_way_ns", one_way_fields},
+    TABLE(link_class), TABLE(fallback), TABLE(memory_device), TABLE(member), TABLE(library),
+    TABLE(error), TABLE(device_in_use), TABLE(reading), {"faulty_port", faulty_device_fields},
+    {"faulty_gpu", faulty_device_fields}, TABLE(accept), TABLE(accepted_host), TABLE(host_fact),
+    TABLE(stage_result), TABLE(stage_job), TABLE(counter_growth), TABLE(host_number),
+    TABLE(pair_reading), TABLE(rotation), TABLE(rotation_stage), TABLE(rotation_series),
+    TABLE(reason), TABLE(finding), TABLE(finding_action), TABLE(missed), TABLE(accept_error),
+    TABLE(this_host), {"limits", limit_fields}, TABLE(available), TABLE(part), TABLE(port),
+    TABLE(gpu),
 };
+/* clang-format on */
 #define TABLES (sizeof tables / sizeof *tables)
 
 static void tables_define(json_t *definitions)

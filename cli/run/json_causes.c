@@ -1,6 +1,6 @@
 /*
- * json_causes.c - the causes of a line's times and of its wrong data in JSON: ranks, links and hosts
- * that account for them, the samples of each rank, and the places of faults.
+ * json_causes.c - the causes of a line's times and of its wrong data in JSON: ranks, links and
+ * hosts that account for them, the samples of each rank, and the places of faults.
  */
 #include "cli/run/internal.h"
 

@@ -1,6 +1,6 @@
 /*
- * test_json_field.c - objects of JSON by tables: the values, those that there are not, the keys that
- * an object may lack, and the schema.
+ * test_json_field.c - objects of JSON by tables: the values, those that there are not, the keys
+ * that an object may lack, and the schema.
  * tier: check; load: cpu1
  */
 #include <setjmp.h>
