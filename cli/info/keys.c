@@ -15,7 +15,12 @@
 #include "cli/accept/accept.h"
 #include "cli/info/internal.h"
 #include "cli/options/options.h"
+#include "cli/predict/predict.h"
 #include "cli/run/run.h"
+#include "cli/tune/tune.h"
+#include "collective/formats/fields.h"
+#include "predict/fields.h"
+#include "tune/fields.h"
 
 extern const char schema_text[]; /* the file, of which the Makefile makes a source */
 
@@ -40,7 +45,11 @@ static const struct {
     TABLE(pair_reading), TABLE(rotation), TABLE(rotation_stage), TABLE(rotation_series),
     TABLE(reason), TABLE(finding), TABLE(finding_action), TABLE(missed), TABLE(accept_error),
     TABLE(this_host), {"limits", limit_fields}, TABLE(available), TABLE(part), TABLE(port),
-    TABLE(gpu),
+    TABLE(gpu), TABLE(network), TABLE(load), TABLE(load_step), TABLE(loaded_link), TABLE(tune),
+    TABLE(tuned_cell), TABLE(tuned_algorithm), TABLE(pruned_algorithm), TABLE(fit), TABLE(model),
+    TABLE(combine_cost), TABLE(link_model), TABLE(path_cost), TABLE(residual), TABLE(guidelines),
+    TABLE(violation), TABLE(timed), TABLE(planned), TABLE(schedule), TABLE(extents), TABLE(sent),
+    TABLE(operation), TABLE(span), TABLE(wait),
 };
 /* clang-format on */
 #define TABLES (sizeof tables / sizeof *tables)

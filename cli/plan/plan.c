@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "cli/commands.h"
+#include "collective/formats/fields.h"
 #include "collective/formats/formats.h"
 #include "cli/plan/internal.h"
 #include "base/io/io.h"
@@ -108,19 +109,17 @@ static enum status json_fits(const struct schedule *schedule, int ranks)
 /* The rank that sends the most elements, and the steps of all. */
 struct busiest {
     int rank, steps;
-    size_t messages, elements;
+    struct sent sent;
 };
 
 static void busiest_keep(struct busiest *busiest, const struct schedule *schedule)
 {
-    size_t messages, elements;
-    schedule_totals(schedule, &messages, &elements);
+    struct sent sent = schedule_sent(schedule);
     if (schedule->steps > busiest->steps)
         busiest->steps = schedule->steps;
-    if (elements > busiest->elements) {
+    if (sent.elements > busiest->sent.elements) {
         busiest->rank = schedule->rank;
-        busiest->messages = messages;
-        busiest->elements = elements;
+        busiest->sent = sent;
     }
 }
 
@@ -129,9 +128,9 @@ static void busiest_print(const struct busiest *busiest, const struct candidate 
     printf("\n# %s %.300s: %d step%s; rank %d sends the most: %zu message%s, %zu element%s (%zu "
            "bytes)\n\n",
            candidate->collective->name, candidate->text, busiest->steps, plural(busiest->steps),
-           busiest->rank, busiest->messages, plural((long long)busiest->messages),
-           busiest->elements, plural((long long)busiest->elements),
-           busiest->elements * candidate->datatype->size);
+           busiest->rank, busiest->sent.messages, plural((long long)busiest->sent.messages),
+           busiest->sent.elements, plural((long long)busiest->sent.elements),
+           busiest->sent.elements * candidate->datatype->size);
 }
 
 /* One algorithm: all ranks, or the one of --rank. `plans`: an array for the JSON, or NULL. */
@@ -141,9 +140,10 @@ static enum status plan_choice(const struct job *job, const struct problem *prob
     int first = job->bootstrap.rank >= 0 ? job->bootstrap.rank : 0;
     int last = job->bootstrap.rank >= 0 ? job->bootstrap.rank : problem->ranks - 1;
     const struct candidate *candidate = &job->candidates[index];
-    json_t *plan = plans ? plan_head_json(&candidate->choice, problem, candidate->datatype->name,
-                                          candidate->datatype->size, channel_count_host(job))
-                         : NULL;
+    const struct planned planned = {candidate->choice, *problem, candidate->datatype->name,
+                                    collective_bytes(problem, candidate->datatype->size),
+                                    channel_count_host(job)};
+    json_t *plan = plans ? json_object_of(planned_fields, &planned, NULL) : NULL;
     if (plan)
         json_array_append_new(plans, plan);
     struct busiest busiest = {.rank = first};
@@ -162,7 +162,8 @@ static enum status plan_choice(const struct job *job, const struct problem *prob
         if (text)
             plan_print(schedule, job->bootstrap.verbosity > 0);
         if (plan)
-            json_array_append_new(json_object_get(plan, "schedules"), plan_json(schedule));
+            json_array_append_new(json_object_get(plan, "schedules"),
+                                  json_object_of(schedule_fields, schedule, NULL));
         busiest_keep(&busiest, schedule);
         schedule_free(schedule);
     }

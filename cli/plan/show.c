@@ -115,8 +115,8 @@ void plan_print(const struct schedule *schedule, bool waits)
         if (waits)
             print_waits(operation);
     }
-    size_t messages, elements;
-    schedule_totals(schedule, &messages, &elements);
-    printf(" sends %zu message%s, %zu element%s, in %d step%s\n", messages, plural(messages),
-           elements, plural(elements), schedule->steps, plural(schedule->steps));
+    struct sent sent = schedule_sent(schedule);
+    printf(" sends %zu message%s, %zu element%s, in %d step%s\n", sent.messages,
+           plural(sent.messages), sent.elements, plural(sent.elements), schedule->steps,
+           plural(schedule->steps));
 }

@@ -13,6 +13,7 @@
 #include "cli/commands.h"
 #include "predict/predict.h"
 #include "base/io/io.h"
+#include "cli/predict/predict.h"
 #include "cli/run/run.h"
 #include "cli/worker.h"
 #include "base/stats/stats.h"
@@ -45,6 +46,35 @@ static void measurement_name(const struct fit_measurement *measurement, char *te
                  measurement->rail[0] ? " " : "", measurement->rail);
 }
 
+/* A benchmark as JSON has it. */
+struct residual {
+    const char *of; /* the name of its measurement */
+    struct benchmark benchmark;
+    double predicted; /* us */
+};
+
+const struct json_field residual_fields[] = {
+    {"of", "name", "what it decides", JSON_MEMBER(struct residual, of)},
+    {"collective", "name", "collective that was measured",
+     JSON_NAME(struct residual, benchmark.collective)},
+    {"algorithm", "name", "name of the algorithm, without its options",
+     JSON_NAME(struct residual, benchmark.algorithm)},
+    {"window", "count", "messages in flight; 0: not of this algorithm",
+     JSON_MEMBER(struct residual, benchmark.window)},
+    {"ranks", "positive", "number of ranks", JSON_MEMBER(struct residual, benchmark.ranks)},
+    {"bytes", "count", "bytes of the larger buffer of a rank",
+     JSON_MEMBER(struct residual, benchmark.bytes)},
+    {"datatype", "name", "type of the elements", JSON_NAME(struct residual, benchmark.datatype)},
+    {"measured_us", "microseconds",
+     "p50 as the table has it (half of a round trip), median of the passes",
+     JSON_MEMBER(struct residual, benchmark.time)},
+    {"predicted_us", "microseconds", "the same by the model",
+     JSON_MEMBER(struct residual, predicted)},
+    {"noise", "amount", "half of the 95% interval of the median, relative to it",
+     JSON_MEMBER(struct residual, benchmark.noise)},
+    {0},
+};
+
 /* The errors of a measurement's benchmarks, into JSON; the median and the largest of them,
  * relative. */
 static enum status residuals_add(const struct fit_measurement *measurement,
@@ -62,13 +92,8 @@ static enum status residuals_add(const struct fit_measurement *measurement,
             break;
         errors[i] = fabs(time / benchmark->time - 1);
         *most = fmax(*most, errors[i]);
-        json_array_append_new(
-            residuals, json_pack("{s:s, s:s, s:s, s:i, s:i, s:I, s:s, s:f, s:f, s:f}", "of", name,
-                                 "collective", benchmark->collective->name, "algorithm",
-                                 benchmark->algorithm->name, "window", benchmark->window, "ranks",
-                                 benchmark->ranks, "bytes", (json_int_t)benchmark->bytes,
-                                 "datatype", benchmark->datatype->name, "measured_us",
-                                 benchmark->time, "predicted_us", time, "noise", benchmark->noise));
+        const struct residual residual = {name, *benchmark, time};
+        json_array_append_new(residuals, json_object_of(residual_fields, &residual, NULL));
     }
     *median = median_of(errors, (size_t)measurement->count);
     free(errors);

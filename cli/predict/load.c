@@ -126,58 +126,124 @@ void load_print(FILE *out, const struct link_load *load, const char *title, bool
 /*
  * The load of links in JSON.
  */
-static json_t *name_json(const struct link_load *load, uint32_t number)
-{
+struct listed_step {
+    struct step_load load;
+    struct topology_link link; /* the busiest; without a name: there is none */
+};
+
+const struct json_field load_step_fields[] = {
+    {"rank_bytes", "amount", "that the busiest rank sends or receives",
+     JSON_MEMBER(struct listed_step, load.ends)},
+    {"link_bytes_by_rate", "amount", "of the busiest link",
+     JSON_MEMBER(struct listed_step, load.links)},
+    {"link", "name?", "that link; null: no message crosses one",
+     JSON_MEMBER(struct listed_step, link.name)},
+    {0},
+};
+
+struct listed_link {
+    struct loaded_link load;
     struct topology_link link;
-    if (number == NO_LINK)
-        return json_null();
-    topology_link_get(link_load_topology(load), number, &link);
-    return json_string(link.name);
+    double busy;
+};
+
+static json_t *link_bytes_by_step(const void *object, const void *context)
+{
+    const struct listed_link *link = object;
+    json_t *by_step = json_array();
+    for (int s = 0; s < link_load_steps(context); s++)
+        json_array_append_new(by_step, json_real(link_load_bytes(context, s, link->load.link)));
+    return by_step;
 }
 
-static json_t *steps_json(const struct link_load *load)
+const struct json_field loaded_link_fields[] = {
+    {"link", "name", "name of the link", JSON_MEMBER(struct listed_link, link.name)},
+    {"rate", "quantity", "in multiples of what a rank sends by itself",
+     JSON_MEMBER(struct listed_link, link.capacity)},
+    {"bytes", "amount", "in all steps", JSON_MEMBER(struct listed_link, load.bytes)},
+    {"busy", "amount", "bytes by rate, by what the busiest ranks send in all steps",
+     JSON_MEMBER(struct listed_link, busy)},
+    {"bytes_by_step", "[amount]", "bytes in each step, in order", JSON_MADE(link_bytes_by_step)},
+    {0},
+};
+
+struct listed_load {
+    double factor; /* of congestion */
+    const struct loaded_link *links;
+    int link_count, left_out; /* in the list, and not */
+};
+
+static json_t *steps_json(const void *object, const void *context)
 {
     json_t *steps = json_array();
-    for (int s = 0; s < link_load_steps(load); s++) {
-        struct step_load step = link_load_step(load, s);
-        json_array_append_new(steps, json_pack("{s:f, s:f, s:o}", "rank_bytes", step.ends,
-                                               "link_bytes_by_rate", step.links, "link",
-                                               name_json(load, step.link)));
+    (void)object;
+    for (int s = 0; s < link_load_steps(context); s++) {
+        struct listed_step step = {.load = link_load_step(context, s)};
+        if (step.load.link != NO_LINK)
+            link_name(context, step.load.link, &step.link);
+        json_array_append_new(steps, json_object_of(load_step_fields, &step, NULL));
     }
     return steps;
 }
 
-static json_t *link_json(const struct link_load *load, const struct loaded_link *link, double ends)
+static json_t *links_json(const void *object, const void *context)
 {
-    json_t *by_step = json_array();
-    for (int s = 0; s < link_load_steps(load); s++)
-        json_array_append_new(by_step, json_real(link_load_bytes(load, s, link->link)));
-    return json_pack("{s:o, s:f, s:f, s:f, s:o}", "link", name_json(load, link->link), "rate",
-                     topology_capacity(link_load_topology(load), link->link), "bytes", link->bytes,
-                     "busy", ends > 0 ? link->time / ends : 0.0, "bytes_by_step", by_step);
+    const struct listed_load *listed = object;
+    double ends = link_load_sums(context).ends;
+    json_t *links = json_array();
+    for (int i = 0; i < listed->link_count; i++) {
+        struct listed_link link = {.load = listed->links[i]};
+        link_name(context, link.load.link, &link.link);
+        link.busy = ends > 0 ? link.load.time / ends : 0;
+        json_array_append_new(links, json_object_of(loaded_link_fields, &link, context));
+    }
+    return links;
 }
+
+const struct json_field load_fields[] = {
+    {"congestion_factor", "factor",
+     "the sum over the steps of the busiest link's bytes by its rate, by the sum of what the "
+     "busiest rank sends or receives",
+     JSON_MEMBER(struct listed_load, factor)},
+    {"steps", "[load_step]", "steps of the schedule, in order", JSON_MADE(steps_json)},
+    {"links", "[loaded_link]", "the most loaded first", JSON_MADE(links_json)},
+    {"links_left_out", "count", "that carry messages, and do not stand in the list",
+     JSON_MEMBER(struct listed_load, left_out)},
+    {0},
+};
 
 json_t *load_json(const struct link_load *load)
 {
     uint32_t all = topology_links(link_load_topology(load));
-    double ends = link_load_sums(load).ends;
     struct loaded_link *top = calloc((size_t)all + 1, sizeof *top);
     int count = top ? link_load_top(load, top, (int)all) : 0;
-    int shown = LOAD_NUMBERS_MOST / (link_load_steps(load) + 1);
-    json_t *links = json_array();
-    for (int i = 0; i < count && i < shown; i++)
-        json_array_append_new(links, link_json(load, &top[i], ends));
+    int most = LOAD_NUMBERS_MOST / (link_load_steps(load) + 1);
+    int shown = count < most ? count : most;
+    const struct listed_load listed = {link_load_factor(load), top, shown, count - shown};
+    json_t *object = json_object_of(load_fields, &listed, load);
     free(top);
-    return json_pack("{s:f, s:o, s:o, s:i}", "congestion_factor", link_load_factor(load), "steps",
-                     steps_json(load), "links", links, "links_left_out",
-                     count > shown ? count - shown : 0);
+    return object;
 }
+
+struct network {
+    const char *words;
+    int hosts, places;
+    uint32_t links;
+};
+
+const struct json_field network_fields[] = {
+    {"words", "name", "what it is", JSON_MEMBER(struct network, words)},
+    {"hosts", "positive", "hosts of the network", JSON_MEMBER(struct network, hosts)},
+    {"places", "positive", "where ranks can sit", JSON_MEMBER(struct network, places)},
+    {"links", "count", "of one direction each", JSON_MEMBER(struct network, links)},
+    {0},
+};
 
 json_t *topology_json(const struct topology *topology)
 {
-    return json_pack("{s:s, s:i, s:i, s:I}", "words", topology_words(topology), "hosts",
-                     topology_hosts(topology), "places", topology_ends(topology), "links",
-                     (json_int_t)topology_links(topology));
+    const struct network network = {topology_words(topology), topology_hosts(topology),
+                                    topology_ends(topology), topology_links(topology)};
+    return json_object_of(network_fields, &network, NULL);
 }
 
 /*

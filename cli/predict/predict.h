@@ -8,19 +8,20 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "base/io/io.h"
 #include "predict/topology/topology.h"
 #include "run/results/results.h"
 
 /* ---- load.c ---- */
 
-/* {"congestion_factor", "steps": [{"rank_bytes", "link_bytes_by_rate", "link"}], "links": [{"link",
- * "rate", "bytes", "busy", "bytes_by_step"}], "links_left_out"}: the most loaded links first, as
- * many as make LOAD_NUMBERS_MOST numbers. */
+/* As many links as make LOAD_NUMBERS_MOST numbers. */
 #define LOAD_NUMBERS_MOST (1 << 20)
 json_t *load_json(const struct link_load *load);
-
-/* {"words", "hosts", "places", "links"} */
 json_t *topology_json(const struct topology *topology);
+
+/* Their tables, and that of fit.c. */
+extern const struct json_field load_fields[], load_step_fields[], loaded_link_fields[];
+extern const struct json_field network_fields[], residual_fields[];
 
 /* ---- The load of links as text: the congestion factor, the most loaded links, and the
  * steps.

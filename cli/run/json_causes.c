@@ -17,7 +17,7 @@ struct named_rank {
 static const char *host_of(const json_t *document, int rank)
 {
     const json_t *member = json_array_get(json_object_get(document, "ranks"), (size_t)rank);
-    return rank < 0 ? NULL : json_string_value(json_object_get(member, "host"));
+    return word_of(member, "host");
 }
 
 static json_t *named_host_make(const void *named, const void *document)
@@ -54,7 +54,7 @@ static const char *host_direction(const struct bottleneck_host *host)
 static const char *node_name(const json_t *document, int node)
 {
     const json_t *ranks = json_object_get(document, "ranks");
-    const char *name = NULL;
+    const char *name = "";
     for (size_t r = 0; r < json_array_size(ranks); r++)
         if (whole_of(json_array_get(ranks, r), "node") == node)
             name = word_of(json_array_get(ranks, r), "host");
@@ -176,8 +176,8 @@ static const char *const loss_directions[] = {
 
 static json_t *loss_host_make(const void *loss, const void *document)
 {
-    const char *host = host_of(document, ((const struct loss *)loss)->host);
-    return host ? json_string(host) : json_null();
+    int rank = ((const struct loss *)loss)->host;
+    return rank < 0 ? json_null() : json_string(host_of(document, rank));
 }
 
 static json_t *loss_from_make(const void *loss, const void *document)

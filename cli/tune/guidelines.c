@@ -11,6 +11,7 @@
 #include "base/io/io.h"
 #include "cli/report/report.h"
 #include "cli/options/options.h"
+#include "cli/tune/tune.h"
 
 #define LINES_MOST 20000 /* each is compared with each */
 #define HOST_MOST  80
@@ -71,46 +72,120 @@ static enum status file_add(const char *path, char first_host[HOST_MOST], struct
     return STATUS_OK;
 }
 
-static json_t *line_json(const struct timed_line *line)
+const struct json_field timed_fields[] = {
+    {"collective", "name", "name of the collective", JSON_NAME(struct timed_line, collective)},
+    {"algorithm", "name", "its algorithm, with options", JSON_MEMBER(struct timed_line, algorithm)},
+    {"bytes", "count", "bytes of the larger buffer of a rank",
+     JSON_MEMBER(struct timed_line, bytes)},
+    {"time_us", "microseconds", "the median", JSON_MEMBER(struct timed_line, time)},
+    {"low_us", "microseconds", "lower end of its interval of 95%; of few iterations the least time",
+     JSON_MEMBER(struct timed_line, low)},
+    {"high_us", "microseconds",
+     "upper end of its interval of 95%; of few iterations the greatest time",
+     JSON_MEMBER(struct timed_line, high)},
+    {0},
+};
+
+/* A violation with its line, for JSON. */
+struct violating_line {
+    struct timed_line line;
+    struct violation violation;
+    char words[VIOLATION_TEXT_MOST];
+};
+
+static json_t *violation_instead(const void *member, const void *context)
 {
-    return json_pack("{s:s, s:s, s:I, s:f, s:f, s:f}", "collective", line->collective->name,
-                     "algorithm", line->algorithm, "bytes", (json_int_t)line->bytes, "time_us",
-                     line->time, "low_us", line->low, "high_us", line->high);
+    const struct violation *violation = member;
+    const struct timed_line *lines = context;
+    json_t *instead = json_array();
+    for (int i = 0; i < violation->instead_count; i++)
+        json_array_append_new(instead,
+                              json_object_of(timed_fields, &lines[violation->instead[i]], NULL));
+    return instead;
 }
 
-static json_t *violation_json(const struct timed_line *lines, const struct violation *violation)
+const struct json_field violation_fields[] = {
+    {"collective", "name", "collective that is slower",
+     JSON_NAME(struct violating_line, line.collective)},
+    {"algorithm", "name", "its algorithm, with options",
+     JSON_MEMBER(struct violating_line, line.algorithm)},
+    {"bytes", "count", "bytes of the larger buffer of a rank",
+     JSON_MEMBER(struct violating_line, line.bytes)},
+    {"time_us", "microseconds", "the median", JSON_MEMBER(struct violating_line, line.time)},
+    {"low_us", "microseconds", "of its interval of 95%; of few iterations the least time",
+     JSON_MEMBER(struct violating_line, line.low)},
+    {"high_us", "microseconds", "likewise, the greatest",
+     JSON_MEMBER(struct violating_line, line.high)},
+    {"guideline", "sequence|smaller|split|own",
+     "sequence: slower than one or two collectives that do its work; smaller: than the same on "
+     "more data; split: than several times the same on less; own: as smaller, of an algorithm "
+     "that is not the best",
+     JSON_WORDS(struct violating_line, violation.guideline, guideline_words)},
+    {"ranks", "positive", "number of ranks", JSON_MEMBER(struct violating_line, line.ranks)},
+    {"setting", "name", "what lines that are compared have in common",
+     JSON_MEMBER(struct violating_line, line.setting)},
+    {"op", "string", "empty: the collective combines nothing",
+     JSON_MEMBER(struct violating_line, line.op)},
+    {"instead", "[timed]{1,0}", "what could be run, in this order",
+     JSON_MADE_OF(struct violating_line, violation, violation_instead)},
+    {"times", "positive", "how often", JSON_MEMBER(struct violating_line, violation.times)},
+    {"bound_us", "microseconds", "how long that takes in all",
+     JSON_MEMBER(struct violating_line, violation.bound)},
+    {"ratio", "factor", "of time_us to it", JSON_MEMBER(struct violating_line, violation.ratio)},
+    {"words", "name", "the sentence", JSON_MEMBER(struct violating_line, words)},
+    {0},
+};
+
+/* All that was found, for JSON. */
+struct judgement {
+    const char *command, *status;
+    double margin;
+    size_t compared;
+    const struct timed_line *lines;
+    const struct violation *violations;
+    size_t violation_count;
+};
+
+static json_t *judgement_violations(const void *object, const void *context)
 {
-    const struct timed_line *line = &lines[violation->line];
-    char text[VIOLATION_TEXT_MOST];
-    json_t *json = line_json(line), *instead = json_array();
-    for (int i = 0; i < violation->instead_count; i++)
-        json_array_append_new(instead, line_json(&lines[violation->instead[i]]));
-    json_object_update_new(json, json_pack("{s:s, s:i, s:s, s:s, s:o, s:i, s:f, s:f, s:s}",
-                                           "guideline", guideline_words[violation->guideline],
-                                           "ranks", line->ranks, "setting", line->setting, "op",
-                                           line->op, "instead", instead, "times", violation->times,
-                                           "bound_us", violation->bound, "ratio", violation->ratio,
-                                           "words", violation_text(lines, violation, text)));
-    return json;
+    const struct judgement *judgement = object;
+    json_t *list = json_array();
+    (void)context;
+    for (size_t i = 0; i < judgement->violation_count; i++) {
+        const struct violation *violation = &judgement->violations[i];
+        struct violating_line line = {judgement->lines[violation->line], *violation, ""};
+        violation_text(judgement->lines, violation, line.words);
+        json_array_append_new(list, json_object_of(violation_fields, &line, judgement->lines));
+    }
+    return list;
 }
+
+const struct json_field guidelines_fields[] = {
+    JSON_DOCUMENT,
+    {"command", "guidelines_command", "command that wrote the document",
+     JSON_MEMBER(struct judgement, command)},
+    {"status", "ok|slow", "slow: there are violations", JSON_MEMBER(struct judgement, status)},
+    {"margin", "share", "share by which a time must be larger, beside its interval",
+     JSON_MEMBER(struct judgement, margin)},
+    {"compared", "count", "lines of all files", JSON_MEMBER(struct judgement, compared)},
+    {"violations", "[violation]", "the worst first", JSON_MADE(judgement_violations)},
+    {0},
+};
 
 static enum status violations_write(const char *path, const struct timed_lines *lines,
                                     const struct violation *violations, size_t count,
                                     enum status status)
 {
-    json_t *document = json_document(), *list = json_array();
-    if (!document || !list) {
-        json_decref(document);
-        json_decref(list);
-        return fail(STATUS_ERROR, "out of memory for the JSON report");
-    }
-    for (size_t i = 0; i < count; i++)
-        json_array_append_new(list, violation_json(lines->lines, &violations[i]));
-    json_object_update_new(document,
-                           json_pack("{s:s, s:s, s:f, s:I, s:o}", "command", "guidelines", "status",
-                                     status_word(status), "margin", GUIDELINE_MARGIN, "compared",
-                                     (json_int_t)lines->count, "violations", list));
-    enum status written = json_put(document, path);
+    const struct judgement judgement = {.command = "guidelines",
+                                        .status = status_word(status),
+                                        .margin = GUIDELINE_MARGIN,
+                                        .compared = lines->count,
+                                        .lines = lines->lines,
+                                        .violations = violations,
+                                        .violation_count = count};
+    json_t *document = json_object_of(guidelines_fields, &judgement, NULL);
+    enum status written = document ? json_put(document, path)
+                                   : fail(STATUS_ERROR, "out of memory for the JSON report");
     json_decref(document);
     return written;
 }

@@ -6,6 +6,10 @@
 
 #include "cli/run/run.h"
 
+/* ---- Tables of the JSON of `cctest guidelines`. ---- */
+
+extern const struct json_field guidelines_fields[], violation_fields[], timed_fields[];
+
 /* ---- The lines of a run that are slower than others of it that do their work, below
  * the table.
  * ---- */

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "base/io/io.h"
+#include "predict/fields.h"
 
 #define REMEDY       "make it again with cctest fit -o FILE, or correct it"
 #define TIME_MOST    1e9 /* us */
@@ -205,63 +205,160 @@ enum status model_read(const char *path, struct model **made)
 
 /* Writing. */
 
-static json_t *curve_json(const struct curve *curve)
+static json_t *curve_json(const void *member, const void *context)
 {
+    const struct curve *curve = member;
     json_t *list = json_array();
+    (void)context;
     for (int i = 0; i < curve->count; i++)
         json_array_append_new(
             list, json_pack("[f, f]", curve->points[i].bytes, curve->points[i].value * NS));
     return list;
 }
 
-static json_t *path_json(const struct path_cost *path)
+const struct json_field path_cost_fields[] = {
+    {"path", "line|bcopy|zcopy|ll", "way of the bytes, as in bytes_by_path",
+     JSON_WORDS(struct path_cost, path, path_names)},
+    {"least_bytes", "count", "for messages of so many bytes and more",
+     JSON_MEMBER(struct path_cost, least)},
+    {"movement", "push|pull|grant",
+     "the sender's core pushes bytes, the receiver's pulls them, or a NIC moves them once they are "
+     "granted",
+     JSON_WORDS(struct path_cost, movement, movement_names)},
+    {"latency_us", "microseconds", "from the end of the sender's part until the receiver may begin",
+     JSON_MEMBER(struct path_cost, latency)},
+    {"send_overhead_us", "microseconds", "of the sender's core, for each message",
+     JSON_MEMBER(struct path_cost, send_overhead)},
+    {"receive_overhead_us", "microseconds", "of the receiver's",
+     JSON_MEMBER(struct path_cost, receive_overhead)},
+    {"send_ns_per_byte", "curve", NULL, JSON_MADE_OF(struct path_cost, send_byte, curve_json)},
+    {"receive_ns_per_byte", "curve", NULL,
+     JSON_MADE_OF(struct path_cost, receive_byte, curve_json)},
+    {"sharing", "amount",
+     "where ranks share a core, each byte costs it so many times as much; 0: as much",
+     JSON_MEMBER(struct path_cost, sharing)},
+    {"combines_apart", "boolean", "is what is to be combined received first?",
+     JSON_MEMBER(struct path_cost, combines_apart)},
+    {"wire_ns_per_byte", "amount", "of a port; 0: there is none",
+     JSON_SCALED(struct path_cost, wire, NS)},
+    {"gap_us", "microseconds", "of a port, for each message", JSON_MEMBER(struct path_cost, gap)},
+    {"window_bytes", "count", "that the sender may be ahead; 0: any",
+     JSON_MEMBER(struct path_cost, window)},
+    {0},
+};
+
+static json_t *link_rail(const void *object, const void *context)
 {
-    return json_pack(
-        "{s:s, s:I, s:s, s:f, s:f, s:f, s:o, s:o, s:f, s:b, s:f, s:f, s:I}", "path",
-        path_names[path->path], "least_bytes", (json_int_t)path->least, "movement",
-        movement_names[path->movement], "latency_us", path->latency, "send_overhead_us",
-        path->send_overhead, "receive_overhead_us", path->receive_overhead, "send_ns_per_byte",
-        curve_json(&path->send_byte), "receive_ns_per_byte", curve_json(&path->receive_byte),
-        "sharing", path->sharing, "combines_apart", path->combines_apart, "wire_ns_per_byte",
-        path->wire * NS, "gap_us", path->gap, "window_bytes", (json_int_t)path->window);
+    const struct link_model *link = object;
+    (void)context;
+    return link->rail[0] ? json_string(link->rail) : NULL;
 }
 
-static json_t *link_json(const struct link_model *link)
+static json_t *one_way_least(const void *member, const void *context)
 {
-    json_t *paths = json_array();
-    for (int i = 0; i < link->path_count; i++)
-        json_array_append_new(paths, path_json(&link->paths[i]));
-    json_t *object =
-        json_pack("{s:s, s:s*, s:s, s:s, s:o}", "transport", link->transport, "rail",
-                  link->rail[0] ? link->rail : NULL, "distance", distance_names[link->distance],
-                  "port", port_names[link->port], "paths", paths);
-    if (link->core.most > 0) {
-        json_object_set_new(object, "one_way_least_ns", json_real(link->core.least));
-        json_object_set_new(object, "one_way_most_ns", json_real(link->core.most));
-    }
-    return object;
+    const struct core_latency *core = member;
+    (void)context;
+    return core->most > 0 ? json_real(core->least) : NULL;
 }
+
+static json_t *one_way_most(const void *member, const void *context)
+{
+    const struct core_latency *core = member;
+    (void)context;
+    return core->most > 0 ? json_real(core->most) : NULL;
+}
+
+static json_t *link_paths(const void *object, const void *context)
+{
+    const struct link_model *link = object;
+    return json_list_of(path_cost_fields, link->paths, sizeof *link->paths,
+                        (size_t)link->path_count, context);
+}
+
+const struct json_field link_model_fields[] = {
+    {"transport", "name", "name of the transport", JSON_MEMBER(struct link_model, transport)},
+    {"rail", "name", "the NIC port that it goes through; absent: that which the transport takes",
+     true, JSON_MADE(link_rail)},
+    {"distance", "same-cache|same-node|network", "of the two ranks",
+     JSON_WORDS(struct link_model, distance, distance_names)},
+    {"port", "none|rank|node",
+     "what shares the wire: nothing, the messages of a rank, those of a host over one rail",
+     JSON_WORDS(struct link_model, port, port_names)},
+    {"one_way_least_ns", "amount",
+     "the least latency of a cache line between the two cores, as each job of the link connected; "
+     "absent: the transport does not measure it",
+     true, JSON_MADE_OF(struct link_model, core, one_way_least)},
+    {"one_way_most_ns", "amount", "the largest such latency", true,
+     JSON_MADE_OF(struct link_model, core, one_way_most)},
+    {"paths", "[path_cost]{1,16}", "costs by path", JSON_MADE(link_paths)},
+    {0},
+};
+
+const struct json_field combine_cost_fields[] = {
+    {"datatype", "name", "type of the elements", JSON_MEMBER(struct combine_cost, datatype)},
+    {"op", "name", "operation that combines them", JSON_MEMBER(struct combine_cost, reduction)},
+    {"ns_per_byte", "curve", NULL, JSON_MADE_OF(struct combine_cost, byte, curve_json)},
+    {0},
+};
+
+static json_t *model_combines(const void *object, const void *context)
+{
+    const struct model *model = object;
+    return json_list_of(combine_cost_fields, model->combines, sizeof *model->combines,
+                        (size_t)model->combine_count, context);
+}
+
+static json_t *model_links(const void *object, const void *context)
+{
+    const struct model *model = object;
+    return json_list_of(link_model_fields, model->links, sizeof *model->links,
+                        (size_t)model->link_count, context);
+}
+
+static json_t *model_residuals(const void *object, const void *context)
+{
+    json_t *const *residuals = context;
+    (void)object;
+    return *residuals ? json_incref(*residuals) : json_array();
+}
+
+const struct json_field model_fields[] = {
+    {"host", "string", "where it was made", JSON_MEMBER(struct model, host)},
+    {"processor", "string", "model of the CPUs of that host; empty: not known",
+     JSON_MEMBER(struct model, processor)},
+    {"made", "string", "when", JSON_MEMBER(struct model, made)},
+    {"cores", "positive", "of a host, for ranks", JSON_MEMBER(struct model, cores)},
+    {"caches", "positive", "of a host", JSON_MEMBER(struct model, caches)},
+    {"cache_cores", "positive", "of each cache; their numbers are consecutive",
+     JSON_MEMBER(struct model, cache_cores)},
+    {"start_us", "microseconds", "of a rank's core, for each iteration",
+     JSON_MEMBER(struct model, start)},
+    {"core_switch_us", "microseconds",
+     "until a shared core serves the next of its ranks, which take turns",
+     JSON_MEMBER(struct model, core_switch)},
+    {"copy_overhead_us", "microseconds", "of a local operation",
+     JSON_MEMBER(struct model, copy_overhead)},
+    {"copy_ns_per_byte", "curve", NULL, JSON_MADE_OF(struct model, copy, curve_json)},
+    {"bus_ns_per_byte", "curve",
+     "of a host's memory: k cores at work take k times as long for a byte, where that is more",
+     JSON_MADE_OF(struct model, bus, curve_json)},
+    {"combine", "[combine_cost]", "what it costs to combine elements", JSON_MADE(model_combines)},
+    {"links", "[link_model]", "one for each transport, rail and distance", JSON_MADE(model_links)},
+    {"residuals", "[residual]", "each benchmark, as measured and as the model says",
+     JSON_MADE(model_residuals)},
+    {0},
+};
+
+const struct json_field fit_fields[] = {
+    JSON_DOCUMENT,
+    {"model", "model", "costs of cores and links, by which times are predicted",
+     .member = JSON_IS_OBJECT, .fields = model_fields},
+    {0},
+};
 
 json_t *model_json(const struct model *model, json_t *residuals)
 {
-    json_t *combines = json_array(), *links = json_array(), *document = json_document();
-    for (int i = 0; i < model->combine_count; i++)
-        json_array_append_new(combines,
-                              json_pack("{s:s, s:s, s:o}", "datatype", model->combines[i].datatype,
-                                        "op", model->combines[i].reduction, "ns_per_byte",
-                                        curve_json(&model->combines[i].byte)));
-    for (int i = 0; i < model->link_count; i++)
-        json_array_append_new(links, link_json(&model->links[i]));
-    json_t *object = json_pack(
-        "{s:s, s:s, s:s, s:i, s:i, s:i, s:f, s:f, s:f, s:o, s:o, s:o, s:o, s:o}", "host",
-        model->host, "processor", model->processor, "made", model->made, "cores", model->cores,
-        "caches", model->caches, "cache_cores", model->cache_cores, "start_us", model->start,
-        "core_switch_us", model->core_switch, "copy_overhead_us", model->copy_overhead,
-        "copy_ns_per_byte", curve_json(&model->copy), "bus_ns_per_byte", curve_json(&model->bus),
-        "combine", combines, "links", links, "residuals", residuals ? residuals : json_array());
-    if (json_object_set_new(document, "model", object) < 0) { /* also where there is no memory */
-        json_decref(document);
-        return NULL;
-    }
+    json_t *document = json_object_of(fit_fields, model, &residuals);
+    json_decref(residuals);
     return document;
 }

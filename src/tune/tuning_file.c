@@ -15,9 +15,9 @@
 #include "base/list.h"
 #include "base/log.h"
 #include "base/numbers.h"
-#include "base/io/io.h"
 #include "collective/formats/formats.h"
 #include "host/facts/facts.h"
+#include "tune/fields.h"
 
 #define CELLS_MOST 20000
 #define TIME_LEAST 1e-6 /* us */
@@ -186,69 +186,126 @@ static json_t *machine_json(const struct tuner *tuner)
                      tuner->roster ? tuner->roster->ranks : 0);
 }
 
-static json_t *racer_json(const struct racer *racer)
-{
+struct timed_racer {
+    struct racer racer;
     double low, high;
-    racer_interval(racer, &low, &high);
-    return json_pack("{s:s, s:f, s:f, s:f, s:i}", "algorithm", racer->text, "time_us", racer->time,
-                     "low_us", low, "high_us", high, "rounds", racer->rounds);
-}
+};
 
-static json_t *pruned_json(const struct race *race)
+const struct json_field tuned_algorithm_fields[] = {
+    {"algorithm", "name", "algorithm with its options, as -a takes it",
+     JSON_MEMBER(struct timed_racer, racer.text)},
+    {"time_us", "microseconds", "median of its rounds, each over its level",
+     JSON_MEMBER(struct timed_racer, racer.time)},
+    {"low_us", "microseconds", "least of its rounds over their median, times time_us",
+     JSON_MEMBER(struct timed_racer, low)},
+    {"high_us", "microseconds", "greatest, likewise", JSON_MEMBER(struct timed_racer, high)},
+    {"rounds", "positive", "rounds in which it was measured",
+     JSON_MEMBER(struct timed_racer, racer.rounds)},
+    {0},
+};
+
+static json_t *cell_algorithms(const void *object, const void *context)
 {
+    const struct race *sorted = object;
     json_t *list = json_array();
-    for (int i = 0; i < race->pruned_count; i++)
-        json_array_append_new(list, json_pack("{s:s, s:f}", "algorithm", race->pruned[i].text,
-                                              "predicted_us", race->pruned[i].predicted));
+    for (int i = 0; i < sorted->count; i++) {
+        struct timed_racer timed = {.racer = sorted->racers[i]};
+        if (timed.racer.wrong || timed.racer.time <= 0)
+            continue;
+        racer_interval(&timed.racer, &timed.low, &timed.high);
+        json_array_append_new(list, json_object_of(tuned_algorithm_fields, &timed, context));
+    }
     return list;
 }
+
+const struct json_field pruned_algorithm_fields[] = {
+    {"algorithm", "name", "algorithm with its options, as -a takes it",
+     JSON_MEMBER(struct entrant, text)},
+    {"predicted_us", "microseconds", "time of an iteration by the model",
+     JSON_MEMBER(struct entrant, predicted)},
+    {0},
+};
+
+static json_t *cell_pruned(const void *object, const void *context)
+{
+    const struct race *race = object;
+    return json_list_of(pruned_algorithm_fields, race->pruned, sizeof *race->pruned,
+                        (size_t)race->pruned_count, context);
+}
+
+static json_t *cell_wrong(const void *object, const void *context)
+{
+    const struct race *race = object;
+    json_t *list = json_array();
+    (void)context;
+    for (int i = 0; i < race->count; i++)
+        if (race->racers[i].wrong)
+            json_array_append_new(list, json_string(race->racers[i].text));
+    return list;
+}
+
+static json_t *cell_margin(const void *object, const void *context)
+{
+    double margin = race_margin(object);
+    (void)context;
+    return margin > 0 ? json_real(margin) : json_null();
+}
+
+const struct json_field tuned_cell_fields[] = {
+    {"collective", "name", "name of the collective", JSON_NAME(struct race, collective)},
+    {"ranks", "positive", "number of ranks", JSON_MEMBER(struct race, ranks)},
+    {"nodes", "positive", "hosts of these ranks", JSON_MEMBER(struct race, nodes)},
+    {"transport", "string", "that connected them, as in a result",
+     JSON_MEMBER(struct race, transport)},
+    {"bytes", "count", "of the larger buffer of one rank", JSON_MEMBER(struct race, bytes)},
+    {"rounds", "count", "rounds of measurements so far", JSON_MEMBER(struct race, rounds)},
+    {"margin", "quantity_or_null",
+     "time of the second over that of the first; null: there is no second", JSON_MADE(cell_margin)},
+    {"algorithms", "[tuned_algorithm]",
+     "the winner first, those that were out before the last round last",
+     JSON_MADE(cell_algorithms)},
+    {"pruned", "[pruned_algorithm]",
+     "algorithms that were not measured, since the model of --model predicts that they are far "
+     "behind",
+     JSON_MADE(cell_pruned)},
+    {"wrong", "names", "algorithms with wrong data", JSON_MADE(cell_wrong)},
+    {0},
+};
 
 /* A copy, the winner first: the races go on. NULL: out of memory. */
 static json_t *cell_json(const struct race *race)
 {
     struct race sorted = *race;
-    json_t *timed = json_array(), *wrong = json_array();
-    sorted.racers = malloc(((size_t)race->count + 1) * sizeof *sorted.racers);
-    if (sorted.racers) {
-        memcpy(sorted.racers, race->racers, (size_t)race->count * sizeof *sorted.racers);
-        race_sort(&sorted);
-    }
-    for (int i = 0; sorted.racers && i < sorted.count; i++) {
-        const struct racer *racer = &sorted.racers[i];
-        if (racer->wrong)
-            json_array_append_new(wrong, json_string(racer->text));
-        else if (racer->time > 0)
-            json_array_append_new(timed, racer_json(racer));
-    }
-    double margin = sorted.racers ? race_margin(&sorted) : 0;
-    free(sorted.racers);
-    return json_pack("{s:s, s:i, s:i, s:s, s:I, s:i, s:o, s:o, s:o, s:o}", "collective",
-                     race->collective->name, "ranks", race->ranks, "nodes", race->nodes,
-                     "transport", race->transport, "bytes", (json_int_t)race->bytes, "rounds",
-                     race->rounds, "margin", margin > 0 ? json_real(margin) : json_null(),
-                     "algorithms", timed, "pruned", pruned_json(race), "wrong", wrong);
-}
-
-static json_t *errors_json(const struct tuner *tuner)
-{
-    struct failure failure;
-    json_t *errors = json_array();
-    if (log_failure(log_current(), &failure))
-        json_array_append_new(errors, json_string(failure.text));
-    else if (tuner->failed > 0)
-        json_array_append_new(errors, json_string(tuner->why));
-    return errors;
-}
-
-json_t *tuning_json(const struct tuner *tuner, json_t *options, const enum status *status)
-{
-    json_t *document = json_document(), *cells = json_array();
-    if (!document || !cells) {
-        json_decref(options);
-        json_decref(document);
-        json_decref(cells);
+    sorted.racers = malloc((size_t)race->count * sizeof *sorted.racers);
+    if (!sorted.racers)
         return NULL;
-    }
+    memcpy(sorted.racers, race->racers, (size_t)race->count * sizeof *sorted.racers);
+    race_sort(&sorted);
+    json_t *cell = json_object_of(tuned_cell_fields, &sorted, NULL);
+    free(sorted.racers);
+    return cell;
+}
+
+struct tuning {
+    const struct tuner *tuner;
+    const char *command, *status, *bootstrap;
+    json_t *options;
+    double seconds;
+    int unmeasured, unpredicted;
+};
+
+static json_t *tuning_machine(const void *object, const void *context)
+{
+    (void)context;
+    return machine_json(((const struct tuning *)object)->tuner);
+}
+
+/* Races of which nothing is known yet are left out. */
+static json_t *tuning_cells(const void *object, const void *context)
+{
+    const struct tuner *tuner = ((const struct tuning *)object)->tuner;
+    json_t *cells = json_array();
+    (void)context;
     for (int i = 0; i < tuner->race_count; i++) {
         const struct race *race = &tuner->races[i];
         json_t *cell = race->count > 0 ? cell_json(race) : NULL;
@@ -257,16 +314,54 @@ json_t *tuning_json(const struct tuner *tuner, json_t *options, const enum statu
             json_array_append(cells, cell);
         json_decref(cell);
     }
-    json_object_set_new(document, "command", json_string("tune"));
-    json_object_set_new(document, "status", json_string(status ? status_word(*status) : "running"));
-    json_object_set_new(document, "bootstrap", json_string(tuner->bootstrap));
-    json_object_set_new(document, "options", options);
-    json_object_set_new(document, "machine", machine_json(tuner));
-    json_object_set_new(document, "seconds",
-                        json_real(tuner->began > 0 ? clock_seconds() - tuner->began : 0));
-    json_object_set_new(document, "unmeasured", json_integer(tuner->unmeasured));
-    json_object_set_new(document, "unpredicted", json_integer(tuner->unpredicted));
-    json_object_set_new(document, "cells", cells);
-    json_object_set_new(document, "errors", errors_json(tuner));
+    return cells;
+}
+
+static json_t *tuning_errors(const void *object, const void *context)
+{
+    const struct tuner *tuner = ((const struct tuning *)object)->tuner;
+    struct failure failure;
+    json_t *errors = json_array();
+    (void)context;
+    if (log_failure(log_current(), &failure))
+        json_array_append_new(errors, json_string(failure.text));
+    else if (tuner->failed > 0)
+        json_array_append_new(errors, json_string(tuner->why));
+    return errors;
+}
+
+const struct json_field tune_fields[] = {
+    JSON_DOCUMENT,
+    {"command", "tune_command", "command that wrote the document",
+     JSON_MEMBER(struct tuning, command)},
+    {"status", "status", NULL, JSON_MEMBER(struct tuning, status)},
+    {"bootstrap", "name", "how the ranks met", JSON_MEMBER(struct tuning, bootstrap)},
+    {"options", "tune_options", "options of the run", JSON_MEMBER(struct tuning, options)},
+    {"machine", "tuned_machine", "what the times hold for", JSON_MADE(tuning_machine)},
+    {"seconds", "amount", "since the first small job", JSON_MEMBER(struct tuning, seconds)},
+    {"unmeasured", "count", "sizes that the budget did not suffice for",
+     JSON_MEMBER(struct tuning, unmeasured)},
+    {"unpredicted", "count",
+     "algorithms of cells of which the model of --model said nothing, or had no time to",
+     JSON_MEMBER(struct tuning, unpredicted)},
+    {"cells", "[tuned_cell]", "one for each collective, rank count and size",
+     JSON_MADE(tuning_cells)},
+    {"errors", "names", "why the run failed, or else the first small job that did",
+     JSON_MADE(tuning_errors)},
+    {0},
+};
+
+json_t *tuning_json(const struct tuner *tuner, json_t *options, const enum status *status)
+{
+    const struct tuning tuning = {.tuner = tuner,
+                                  .command = "tune",
+                                  .status = status ? status_word(*status) : "running",
+                                  .bootstrap = tuner->bootstrap,
+                                  .options = options,
+                                  .seconds = tuner->began > 0 ? clock_seconds() - tuner->began : 0,
+                                  .unmeasured = tuner->unmeasured,
+                                  .unpredicted = tuner->unpredicted};
+    json_t *document = json_object_of(tune_fields, &tuning, NULL);
+    json_decref(options);
     return document;
 }

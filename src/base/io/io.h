@@ -37,6 +37,7 @@ enum json_member {
     JSON_IS_TEXT,   /* an array of char */
     JSON_IS_ENUM,
     JSON_IS_READY, /* a json_t, of which the object is one more owner; NULL: null */
+    JSON_IS_NAME,  /* in a struct that a member points to */
 };
 
 struct line_column; /* of a result (cli/run/internal.h) */
@@ -53,6 +54,7 @@ struct json_field {
     size_t offset;                                            /* in the struct of the object */
     double factor;                                            /* of a real number; 0: 1 */
     const char *const *words;                                 /* by value of an enum */
+    size_t inner;                                             /* of a name in its struct */
     const struct json_field *fields;                          /* of an object in the struct */
     json_t *(*make)(const void *object, const void *context); /* a new reference */
     const struct line_column *column;                         /* NULL: it has none */
@@ -81,11 +83,17 @@ struct json_field {
 /* ... an enum by its words, ... */
 #define JSON_WORDS(type, name, names)                                                              \
     .offset = offsetof(type, name), .member = JSON_IS_ENUM, .words = (names)
+/* ... the name in a struct that a member points to, ... */
+#define JSON_NAME(type, pointer)                                                                   \
+    .offset = offsetof(type, pointer), .member = JSON_IS_NAME,                                     \
+    .inner = offsetof(__typeof__(*((type *)0)->pointer), name)
 /* ... a struct by its table, ... */
 #define JSON_INNER(type, name, table)                                                              \
     .offset = offsetof(type, name), .member = JSON_IS_OBJECT, .fields = (table)
-/* ... or what a function makes of the object, and of the context that the caller gives. */
-#define JSON_MADE(function) .make = (function)
+/* ... or what a function makes of the object or of a member, and of the context that the caller
+ * gives. */
+#define JSON_MADE(function)                .make = (function)
+#define JSON_MADE_OF(type, name, function) .offset = offsetof(type, name), .make = (function)
 /* Alone, behind a key "": the keys of a struct, by its table, are keys of the object itself. */
 #define JSON_SPREAD(type, name, table)                                                             \
     .offset = offsetof(type, name), .member = JSON_IS_SPREAD, .fields = (table)
@@ -98,7 +106,8 @@ struct json_field {
     }
 extern const struct json_field json_document_fields[];
 
-/* Each is a new reference. `object`: the struct that the table is for. */
+/* Each is a new reference. `object`: the struct that the table is for. NULL: a value that an object
+ * needs could not be made, for lack of memory. */
 json_t *json_field_value(const struct json_field *field, const void *object, const void *context);
 json_t *json_object_of(const struct json_field *fields, const void *object, const void *context);
 /* `count` items of `size` bytes each. */

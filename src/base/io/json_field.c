@@ -7,21 +7,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- values ---- */
+/* ---- values: null where there is none ---- */
 
-static json_t *text_json(const char *text, bool is_nullable)
+static json_t *text_json(const char *text, bool may_lack)
 {
-    return text && (*text || !is_nullable) ? json_string(text) : json_null();
+    return text && (*text || !may_lack) ? json_string(text) : json_null();
 }
 
-static json_t *integer_json(long long number, bool is_nullable)
+static json_t *integer_json(long long number, bool may_lack)
 {
-    return number < 0 && is_nullable ? json_null() : json_integer(number);
+    return number < 0 && may_lack ? json_null() : json_integer(number);
 }
 
-static json_t *real_json(double number, bool is_nullable)
+static json_t *real_json(double number)
 {
-    return isfinite(number) || !is_nullable ? json_real(number) : json_null();
+    return isfinite(number) ? json_real(number) : json_null();
 }
 
 json_t *json_field_value(const struct json_field *field, const void *object, const void *context)
@@ -32,7 +32,7 @@ json_t *json_field_value(const struct json_field *field, const void *object, con
     double factor = field->factor != 0 ? field->factor : 1;
     switch (field->member) {
     case JSON_IS_MADE:
-        return field->make(object, context);
+        return field->make(at, context);
     case JSON_IS_OBJECT:
         return json_object_of(field->fields, at, context);
     case JSON_IS_SPREAD:
@@ -48,7 +48,7 @@ json_t *json_field_value(const struct json_field *field, const void *object, con
     case JSON_IS_UNSIGNED_LONG:
         return json_integer((json_int_t) * (const unsigned long *)at);
     case JSON_IS_DOUBLE:
-        return real_json(*(const double *)at * factor, may_lack);
+        return real_json(*(const double *)at * factor);
     case JSON_IS_SCALED:
         return json_real((double)*(const uint64_t *)at * factor);
     case JSON_IS_WORD:
@@ -59,31 +59,37 @@ json_t *json_field_value(const struct json_field *field, const void *object, con
         return text_json(field->words[*(const int *)at], may_lack);
     case JSON_IS_READY:
         return *(json_t *const *)at ? json_incref(*(json_t *const *)at) : json_null();
+    case JSON_IS_NAME:
+        return text_json(*(const char *const *)(*(const char *const *)at + field->inner), false);
     }
     abort();
 }
 
-static void object_fill(json_t *object, const struct json_field *fields, const void *from,
+/* False: a value that an object needs could not be made. */
+static bool object_fill(json_t *object, const struct json_field *fields, const void *from,
                         const void *context)
 {
-    for (const struct json_field *field = fields; field->key; field++) {
+    bool good = true;
+    for (const struct json_field *field = fields; field->key && good; field++) {
         if (field->member == JSON_IS_SPREAD)
-            object_fill(object, field->fields, (const char *)from + field->offset, context);
+            good = object_fill(object, field->fields, (const char *)from + field->offset, context);
         if (!*field->key)
             continue;
         json_t *value = json_field_value(field, from, context);
         if (field->is_optional && json_is_null(value) && field->member != JSON_IS_MADE)
             value = NULL;
-        if (value)
-            json_object_set_new(object, field->key, value);
+        good = value ? json_object_set_new(object, field->key, value) == 0 : field->is_optional;
     }
+    return good;
 }
 
 json_t *json_object_of(const struct json_field *fields, const void *object, const void *context)
 {
     json_t *made = json_object();
-    object_fill(made, fields, object, context);
-    return made;
+    if (object_fill(made, fields, object, context))
+        return made;
+    json_decref(made);
+    return NULL;
 }
 
 json_t *json_list_of(const struct json_field *fields, const void *items, size_t size, size_t count,

@@ -90,15 +90,19 @@ struct file_plan {
 /* ---- Schedules in cctest's own JSON, as `cctest plan --json` writes it. ---- */
 
 /* Messages and elements that the rank of a schedule sends. */
-void schedule_totals(const struct schedule *schedule, size_t *messages, size_t *elements);
+struct sent {
+    size_t messages, elements;
+};
+struct sent schedule_sent(const struct schedule *schedule);
 
-/* One rank's schedule, an entry of "schedules" of a plan. */
-json_t *plan_json(const struct schedule *schedule);
-
-/* The fields of a plan, whose "schedules" are still empty. `datatype`: its name; `element`: its
- * bytes. */
-json_t *plan_head_json(const struct choice *choice, const struct problem *problem,
-                       const char *datatype, size_t element, int channels);
+/* A plan without its schedules. */
+struct planned {
+    struct choice choice;
+    struct problem problem;
+    const char *datatype; /* its name */
+    size_t bytes;         /* of the larger buffer of a rank */
+    int channels;
+};
 
 /* ---- The algorithm that a file is: `-a file:PATH`. ---- */
 

@@ -10,94 +10,169 @@
 #include <limits.h>
 #include <string.h>
 
-#include "base/io/io.h"
 #include "base/log.h"
+#include "collective/formats/fields.h"
 
 /*
  * Writing.
  */
-void schedule_totals(const struct schedule *schedule, size_t *messages, size_t *elements)
+struct sent schedule_sent(const struct schedule *schedule)
 {
-    *messages = *elements = 0;
+    struct sent sent = {0};
     for (size_t i = 0; i < schedule->count; i++) {
         if (schedule->operations[i].kind != OPERATION_SEND)
             continue;
-        *messages += 1;
-        *elements += schedule->operations[i].length;
+        sent.messages++;
+        sent.elements += schedule->operations[i].length;
     }
+    return sent;
 }
 
-static json_t *message_json(struct message message)
+const struct json_field span_fields[] = {
+    {"buffer", "source|destination|scratch", "buffer that has the elements",
+     JSON_WORDS(struct span, buffer, buffer_names)},
+    {"offset", "count", "of the first run, in elements", JSON_MEMBER(struct span, offset)},
+    {"run", "count", "elements of a run", JSON_MEMBER(struct span, run)},
+    {"stride", "count", "elements from the start of one run to that of the next",
+     JSON_MEMBER(struct span, stride)},
+    {"times", "count", "number of runs", JSON_MEMBER(struct span, times)},
+    {0},
+};
+
+const struct json_field wait_fields[] = {
+    {"operation", "count", "index of the other", JSON_MEMBER(struct wait, operation)},
+    {"at", "count", "first element of this operation that waits", JSON_MEMBER(struct wait, at)},
+    {"past", "count", "element of the other operation that it waits for",
+     JSON_MEMBER(struct wait, past)},
+    {"length", "count", "number of elements that wait, each for the next of the other",
+     JSON_MEMBER(struct wait, length)},
+    {0},
+};
+
+static json_t *operation_index(const void *object, const void *context)
 {
-    json_t *spans = json_array();
-    for (size_t i = 0; i < message.count; i++) {
-        const struct span *span = &message.spans[i];
-        json_array_append_new(
-            spans, json_pack("{s:s, s:I, s:I, s:I, s:I}", "buffer", buffer_names[span->buffer],
-                             "offset", (json_int_t)span->offset, "run", (json_int_t)span->run,
-                             "stride", (json_int_t)span->stride, "times", (json_int_t)span->times));
-    }
-    return spans;
+    const struct schedule *schedule = context;
+    return json_integer((const struct operation *)object - schedule->operations);
 }
 
-static json_t *operation_json(const struct operation *operation, size_t index)
+static json_t *operation_waits(const void *object, const void *context)
 {
-    json_t *waits = json_array();
-    for (size_t w = 0; w < operation->wait_count; w++) {
-        const struct wait *wait = &operation->waits[w];
-        json_array_append_new(waits, json_pack("{s:I, s:I, s:I, s:I}", "operation",
-                                               (json_int_t)wait->operation, "at",
-                                               (json_int_t)wait->at, "past", (json_int_t)wait->past,
-                                               "length", (json_int_t)wait->length));
-    }
-    json_t *line = json_pack("{s:I, s:s, s:i, s:I, s:I, s:o}", "index", (json_int_t)index, "kind",
-                             operation_names[operation->kind], "step", operation->step, "epoch",
-                             (json_int_t)operation->epoch, "length", (json_int_t)operation->length,
-                             "waits", waits);
-    if (operation_travels(operation->kind)) {
-        json_object_set_new(line, "peer", json_integer(operation->peer));
-        json_object_set_new(line, "lane", json_integer(operation->lane));
-    }
-    if (operation->kind != OPERATION_SEND)
-        json_object_set_new(line, "to", message_json(operation->to));
-    if (operation->kind != OPERATION_RECV && operation->kind != OPERATION_RECV_REDUCE)
-        json_object_set_new(line, "from", message_json(operation->from));
-    if (operation->kind == OPERATION_REDUCE || operation->kind == OPERATION_RECV_REDUCE)
-        json_object_set_new(line, "with", message_json(operation->with));
-    return line;
+    const struct operation *operation = object;
+    return json_list_of(wait_fields, operation->waits, sizeof *operation->waits,
+                        operation->wait_count, context);
 }
 
-/* For each epoch the one before it in its scope; -1: none. */
-static json_t *epochs_json(const struct schedule *schedule)
+/* NULL: operations of this kind have none. */
+static json_t *operation_peer(const void *object, const void *context)
 {
+    const struct operation *operation = object;
+    (void)context;
+    return operation_travels(operation->kind) ? json_integer(operation->peer) : NULL;
+}
+
+static json_t *operation_lane(const void *object, const void *context)
+{
+    const struct operation *operation = object;
+    (void)context;
+    return operation_travels(operation->kind) ? json_integer(operation->lane) : NULL;
+}
+
+static json_t *message_json(const void *member, const void *context)
+{
+    const struct message *message = member;
+    return message->count == 0 ? NULL
+                               : json_list_of(span_fields, message->spans, sizeof *message->spans,
+                                              message->count, context);
+}
+
+const struct json_field operation_fields[] = {
+    {"index", "count", "from 0", JSON_MADE(operation_index)},
+    {"kind", "copy|reduce|send|recv|recv_reduce|finish",
+     "reduce: combine two; recv_reduce: receive and combine; finish: last step of the operator, as "
+     "the division of avg",
+     JSON_WORDS(struct operation, kind, operation_names)},
+    {"step", "count", "its round", JSON_MEMBER(struct operation, step)},
+    {"epoch", "count", "fences separate these", JSON_MEMBER(struct operation, epoch)},
+    {"length", "count", "elements", JSON_MEMBER(struct operation, length)},
+    {"waits", "[wait]", "for earlier operations of this rank", JSON_MADE(operation_waits)},
+    {"peer", "rank", "of a message", true, JSON_MADE(operation_peer)},
+    {"lane", "count", "of a message", true, JSON_MADE(operation_lane)},
+    {"to", "[span]", "where it writes", true, JSON_MADE_OF(struct operation, to, message_json)},
+    {"from", "[span]", "what it reads", true, JSON_MADE_OF(struct operation, from, message_json)},
+    {"with", "[span]", "what that is combined with", true,
+     JSON_MADE_OF(struct operation, with, message_json)},
+    {0},
+};
+
+const struct json_field extents_fields[] = {
+    {"source", "count", "elements of the source",
+     JSON_MEMBER(struct schedule, extent[BUFFER_SOURCE])},
+    {"destination", "count", "elements of the destination",
+     JSON_MEMBER(struct schedule, extent[BUFFER_DESTINATION])},
+    {"scratch", "count", "elements of the scratch memory",
+     JSON_MEMBER(struct schedule, extent[BUFFER_SCRATCH])},
+    {0},
+};
+
+const struct json_field sent_fields[] = {
+    {"messages", "count", "number of messages", JSON_MEMBER(struct sent, messages)},
+    {"elements", "count", "elements of these messages", JSON_MEMBER(struct sent, elements)},
+    {0},
+};
+
+static json_t *sent_json(const void *object, const void *context)
+{
+    struct sent sent = schedule_sent(object);
+    return json_object_of(sent_fields, &sent, context);
+}
+
+static json_t *epochs_json(const void *object, const void *context)
+{
+    const struct schedule *schedule = object;
     json_t *epochs = json_array();
+    (void)context;
     for (size_t e = 0; e < schedule->epoch_count; e++)
         json_array_append_new(epochs, json_integer(schedule->epochs[e].previous));
     return epochs;
 }
 
-json_t *plan_json(const struct schedule *schedule)
+static json_t *operations_json(const void *object, const void *context)
 {
-    size_t messages, elements;
-    schedule_totals(schedule, &messages, &elements);
-    json_t *operations = json_array(), *extents = json_object();
-    for (int b = 0; b < BUFFERS; b++)
-        json_object_set_new(extents, buffer_names[b],
-                            json_integer((json_int_t)schedule->extent[b]));
-    for (size_t i = 0; i < schedule->count; i++)
-        json_array_append_new(operations, operation_json(&schedule->operations[i], i));
-    return json_pack("{s:i, s:o, s:i, s:i, s:{s:I, s:I}, s:o, s:o}", "rank", schedule->rank,
-                     "extents", extents, "lanes", schedule->lanes, "steps", schedule->steps, "sent",
-                     "messages", (json_int_t)messages, "elements", (json_int_t)elements, "epochs",
-                     epochs_json(schedule), "operations", operations);
+    const struct schedule *schedule = object;
+    (void)context;
+    return json_list_of(operation_fields, schedule->operations, sizeof *schedule->operations,
+                        schedule->count, schedule);
+}
+
+const struct json_field schedule_fields[] = {
+    {"rank", "rank", NULL, JSON_MEMBER(struct schedule, rank)},
+    {"extents", "extents", "elements of its buffers", .member = JSON_IS_OBJECT,
+     .fields = extents_fields},
+    {"lanes", "count", "that any rank uses", JSON_MEMBER(struct schedule, lanes)},
+    {"steps", "count", "rounds", JSON_MEMBER(struct schedule, steps)},
+    {"sent", "sent", "all messages that the rank sends", JSON_MADE(sent_json)},
+    {"epochs", "[index_or_none]", "for each the one before it in its sequence of fences; -1: none",
+     JSON_MADE(epochs_json)},
+    {"operations", "[operation]", "in program order", JSON_MADE(operations_json)},
+    {0},
+};
+
+static json_t *choice_options(const void *choice, const void *context)
+{
+    (void)context;
+    return choice_json(choice);
 }
 
 /* Elements of the blocks, for forms with counts: a list, or one for each sender. */
-static json_t *counts_json(const struct problem *problem)
+static json_t *counts_json(const void *member, const void *context)
 {
+    const struct problem *problem = member;
     const struct collective *collective = problem->collective;
     bool matrix = collective->source.blocks && collective->destination.blocks;
     enum buffer side = collective->source.blocks ? BUFFER_SOURCE : BUFFER_DESTINATION;
+    (void)context;
+    if (!collective->counted)
+        return NULL;
     json_t *rows = json_array(), *row = rows;
     for (int from = 0; from < (matrix ? problem->ranks : 1); from++) {
         size_t offset;
@@ -110,29 +185,49 @@ static json_t *counts_json(const struct problem *problem)
     return rows;
 }
 
-static json_t *partners_json(const struct problem *problem)
+static json_t *partners_json(const void *member, const void *context)
 {
+    const struct problem *problem = member;
+    (void)context;
+    if (!problem->counts || problem->collective->counted)
+        return NULL;
     json_t *partners = json_array();
     for (int r = 0; r < problem->ranks; r++)
         json_array_append_new(partners, json_integer(problem->counts->to[r]));
     return partners;
 }
 
-json_t *plan_head_json(const struct choice *choice, const struct problem *problem,
-                       const char *datatype, size_t element, int channels)
+/* The caller adds them. */
+static json_t *no_schedules(const void *object, const void *context)
 {
-    json_t *plan = json_pack(
-        "{s:s, s:s, s:o, s:i, s:I, s:I, s:s, s:i, s:b, s:i, s:[]}", "collective",
-        problem->collective->name, "algorithm", choice->algorithm->name, "algorithm_options",
-        choice_json(choice), "ranks", problem->ranks, "count", (json_int_t)problem->count, "bytes",
-        (json_int_t)collective_bytes(problem, element), "datatype", datatype, "root", problem->root,
-        "in_place", problem->in_place, "channels", channels, "schedules");
-    if (problem->collective->counted)
-        json_object_set_new(plan, "counts", counts_json(problem));
-    else if (problem->counts)
-        json_object_set_new(plan, "partners", partners_json(problem));
-    return plan;
+    (void)object, (void)context;
+    return json_array();
 }
+
+const struct json_field planned_fields[] = {
+    {"collective", "name", "name of the collective", JSON_NAME(struct planned, problem.collective)},
+    {"algorithm", "name", "name of the algorithm, without its options",
+     JSON_NAME(struct planned, choice.algorithm)},
+    {"algorithm_options", "algorithm_options", NULL,
+     JSON_MADE_OF(struct planned, choice, choice_options)},
+    {"ranks", "positive", "their number", JSON_MEMBER(struct planned, problem.ranks)},
+    {"count", "count", "elements, as in a result", JSON_MEMBER(struct planned, problem.count)},
+    {"bytes", "count", "of the larger buffer of a rank", JSON_MEMBER(struct planned, bytes)},
+    {"datatype", "name", "type of the elements", JSON_MEMBER(struct planned, datatype)},
+    {"root", "rank", NULL, JSON_MEMBER(struct planned, problem.root)},
+    {"in_place", "boolean", "do source and destination share memory?",
+     JSON_MEMBER(struct planned, problem.in_place)},
+    {"channels", "positive", "slices of every block, each with operations and lanes of its own",
+     JSON_MEMBER(struct planned, channels)},
+    {"counts", "[block_counts]{1,0}",
+     "elements of the blocks, of forms with counts: of each, or for each sender a list of them",
+     true, JSON_MADE_OF(struct planned, problem, counts_json)},
+    {"partners", "[index_or_none]{1,0}", "of sendrecv: the rank that each rank sends to; -1: none",
+     true, JSON_MADE_OF(struct planned, problem, partners_json)},
+    {"schedules", "[schedule]{1,0}", "one for each rank, or that of --rank",
+     JSON_MADE(no_schedules)},
+    {0},
+};
 
 /*
  * Reading.

@@ -12,6 +12,7 @@
 #include <jansson.h>
 #include <stdlib.h>
 
+#include "collective/formats/fields.h"
 #include "collective/formats/formats.h"
 #include "dataplane/memory/datatype.h"
 
@@ -77,10 +78,13 @@ static void expect_other_sizes(struct file_plan *plan, const struct trial *trial
 
 static char *program_json(const struct trial *trial, const struct program *program)
 {
-    json_t *plan =
-        plan_head_json(&trial->choice, &trial->problem, "float", sizeof(float), trial->channels);
+    const struct planned planned = {trial->choice, trial->problem, "float",
+                                    collective_bytes(&trial->problem, sizeof(float)),
+                                    trial->channels};
+    json_t *plan = json_object_of(planned_fields, &planned, NULL);
     for (int r = 0; r < program->ranks; r++)
-        json_array_append_new(json_object_get(plan, "schedules"), plan_json(program->schedules[r]));
+        json_array_append_new(json_object_get(plan, "schedules"),
+                              json_object_of(schedule_fields, program->schedules[r], NULL));
     json_t *document = json_pack("{s:[o]}", "plans", plan);
     char *text = json_dumps(document, 0);
     assert_non_null(text);
