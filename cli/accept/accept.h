@@ -4,7 +4,7 @@
 #ifndef CCTEST_CLI_ACCEPT_ACCEPT_H
 #define CCTEST_CLI_ACCEPT_ACCEPT_H
 
-#include "base/io/io.h"
+#include "base/json_field.h"
 
 /* ---- The keys of objects in JSON: accept_files.c has the structs. ---- */
 

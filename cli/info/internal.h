@@ -7,7 +7,7 @@
 #include <jansson.h>
 #include <stddef.h>
 
-#include "base/io/io.h"
+#include "base/json_field.h"
 #include "base/status.h"
 #include "dataplane/memory/memory.h"
 #include "dataplane/transport/transport.h"

@@ -18,9 +18,9 @@
 #include "cli/predict/predict.h"
 #include "cli/run/run.h"
 #include "cli/tune/tune.h"
-#include "collective/formats/fields.h"
-#include "predict/fields.h"
-#include "tune/fields.h"
+#include "collective/formats/formats.h"
+#include "predict/predict.h"
+#include "tune/tune.h"
 
 extern const char schema_text[]; /* the file, of which the Makefile makes a source */
 

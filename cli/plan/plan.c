@@ -7,7 +7,6 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "cli/commands.h"
-#include "collective/formats/fields.h"
 #include "collective/formats/formats.h"
 #include "cli/plan/internal.h"
 #include "base/io/io.h"

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "base/io/io.h"
+#include "base/json_field.h"
 #include "predict/topology/topology.h"
 #include "run/results/results.h"
 

@@ -10,6 +10,7 @@
 #include <stdio.h>
 
 #include "base/io/io.h"
+#include "base/json_field.h"
 #include "base/rank_state.h"
 #include "cli/options/options.h"
 #include "run/run.h"

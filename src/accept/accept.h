@@ -15,7 +15,7 @@
 
 #include "accept/judge/judge.h"
 #include "accept/judge/network.h"
-#include "base/io/io.h"
+#include "base/json_field.h"
 #include "base/status.h"
 #include "controlplane/agents/agents.h"
 #include "host/host.h"

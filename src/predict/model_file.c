@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/io/io.h"
 #include "base/log.h"
-#include "predict/fields.h"
 
 #define REMEDY       "make it again with cctest fit -o FILE, or correct it"
 #define TIME_MOST    1e9 /* us */

@@ -6,6 +6,7 @@
 
 #include <jansson.h>
 
+#include "base/json_field.h"
 #include "predict/simulate/simulate.h"
 #include "run/run.h"
 #include "run/results/results.h"
@@ -87,5 +88,13 @@ void predictor_warn(const struct predictor *predictor, const struct job *job, co
 double predictor_time(struct predictor *predictor, const struct job *job,
                       const struct candidate *candidate, size_t bytes, const struct split *split,
                       struct prediction_setting setting);
+
+/* ---- The keys of a model in JSON (model_file.c). ---- */
+
+extern const struct json_field fit_fields[];          /* of struct model; context: the residuals, */
+extern const struct json_field model_fields[];        /* the same; */
+extern const struct json_field combine_cost_fields[]; /* of struct combine_cost, */
+extern const struct json_field link_model_fields[];   /* struct link_model, */
+extern const struct json_field path_cost_fields[];    /* and struct path_cost */
 
 #endif

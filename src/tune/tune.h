@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/json_field.h"
 #include "base/status.h"
 #include "collective/collective.h"
 #include "collective/schedule/schedule.h"
@@ -305,5 +306,10 @@ enum status tuning_document_read(const char *path, const json_t *document, struc
 /* The document, which tuning_file_read() reads. `options` is taken over; `status` NULL: it runs.
  * NULL: out of memory. */
 json_t *tuning_json(const struct tuner *tuner, json_t *options, const enum status *status);
+
+/* ---- The keys of the JSON of `cctest tune` (tuning_file.c). ---- */
+
+extern const struct json_field tune_fields[], tuned_cell_fields[], tuned_algorithm_fields[];
+extern const struct json_field pruned_algorithm_fields[];
 
 #endif

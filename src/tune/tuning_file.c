@@ -12,12 +12,12 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/io/io.h"
 #include "base/list.h"
 #include "base/log.h"
 #include "base/numbers.h"
 #include "collective/formats/formats.h"
 #include "host/facts/facts.h"
-#include "tune/fields.h"
 
 #define CELLS_MOST 20000
 #define TIME_LEAST 1e-6 /* us */

@@ -236,29 +236,6 @@ json_t *json_date(time_t date)
     return json_string(text);
 }
 
-static json_t *schema_make(const void *object, const void *context)
-{
-    (void)object, (void)context;
-    return json_integer(1);
-}
-
-static json_t *version_make(const void *object, const void *context)
-{
-    (void)object, (void)context;
-    return json_string(CCTEST_VERSION);
-}
-
-const struct json_field json_document_fields[] = {
-    {"schema", "schema", NULL, JSON_MADE(schema_make)},
-    {"version", "version", NULL, JSON_MADE(version_make)},
-    {0},
-};
-
-json_t *json_document(void)
-{
-    return json_object_of(json_document_fields, NULL, NULL);
-}
-
 json_t *json_strings(const char *const *strings, int most)
 {
     json_t *list = json_array();

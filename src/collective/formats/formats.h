@@ -7,6 +7,7 @@
 #include <jansson.h>
 #include <stdio.h>
 
+#include "base/json_field.h"
 #include "base/status.h"
 #include "collective/collective.h"
 #include "collective/schedule/schedule.h"
@@ -168,5 +169,15 @@ enum status schedule_file_plan(const struct schedule_file *file,
                                const struct collective *collective, struct file_plan **plan);
 
 void schedule_files_free(struct schedule_file *list); /* NULL is allowed */
+
+/* ---- The keys of schedules in JSON (json_plan.c). ---- */
+
+extern const struct json_field planned_fields[];   /* of struct planned; "schedules" are empty */
+extern const struct json_field schedule_fields[];  /* of struct schedule, one of these, */
+extern const struct json_field extents_fields[];   /* and its extents; */
+extern const struct json_field sent_fields[];      /* of struct sent, */
+extern const struct json_field operation_fields[]; /* struct operation; context: its schedule, */
+extern const struct json_field span_fields[];      /* struct span, */
+extern const struct json_field wait_fields[];      /* and struct wait */
 
 #endif

@@ -10,8 +10,8 @@
 #include <limits.h>
 #include <string.h>
 
+#include "base/io/io.h"
 #include "base/log.h"
-#include "collective/formats/fields.h"
 
 /*
  * Writing.

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "base/io/io.h"
+#include "base/json_field.h"
 
 enum colour { RED, GREEN, NO_COLOUR };
 static const char *const colours[] = {[RED] = "red", [GREEN] = "green", [NO_COLOUR] = NULL};

@@ -12,7 +12,6 @@
 #include <jansson.h>
 #include <stdlib.h>
 
-#include "collective/formats/fields.h"
 #include "collective/formats/formats.h"
 #include "dataplane/memory/datatype.h"
 

@@ -1,7 +1,7 @@
 /*
  * json_field.c - objects of JSON by tables of their keys: the objects, and the schema of them.
  */
-#include "base/io/io.h"
+#include "base/json_field.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -167,4 +167,29 @@ json_t *json_fields_schema(const struct json_field *fields)
         json_object_set_new(properties, field->key, property);
     }
     return properties;
+}
+
+/* ---- documents ---- */
+
+static json_t *schema_make(const void *object, const void *context)
+{
+    (void)object, (void)context;
+    return json_integer(1);
+}
+
+static json_t *version_make(const void *object, const void *context)
+{
+    (void)object, (void)context;
+    return json_string(CCTEST_VERSION);
+}
+
+const struct json_field json_document_fields[] = {
+    {"schema", "schema", NULL, JSON_MADE(schema_make)},
+    {"version", "version", NULL, JSON_MADE(version_make)},
+    {0},
+};
+
+json_t *json_document(void)
+{
+    return json_object_of(json_document_fields, NULL, NULL);
 }
