@@ -264,17 +264,11 @@ static void node_walk(const struct key_walk *walk, json_t *node, const char *pat
     size_t index;
     const char *name;
     json_t *inner;
-    char place[256];
     json_object_foreach(json_object_get(node, "properties"), name, inner)
         property_walk(walk, name, inner, path);
     json_array_foreach(json_object_get(node, "oneOf"), index, inner)
     {
         node_walk(walk, inner, path);
-    }
-    inner = json_object_get(node, "items");
-    if (inner) {
-        snprintf(place, sizeof place, "%s[]", path);
-        node_walk(walk, inner, place);
     }
 }
 
