@@ -37,7 +37,6 @@ static json_t *part_bytes(const void *object, const void *context)
     return part->bytes > 0 ? json_integer((json_int_t)part->bytes) : json_null();
 }
 
-/* JSON_MEMBER takes a char * for an array. */
 const struct json_field part_fields[] = {
     {"type", "package|node|cache|core|host bridge|bridge|GPU|NIC",
      "kind of the part: package of a processor, NUMA node, cache of the third level, core, PCI "

@@ -186,10 +186,14 @@ const struct json_field median_interval_fields[] = {
     {0},
 };
 
+struct mode {
+    double median, share;
+};
+
 const struct json_field mode_fields[] = {
     {"median_us", "microseconds", "median of the times that gather there",
-     JSON_MEMBER(struct modes, median[0])},
-    {"share", "share", "of the iterations, 0 to 1", JSON_MEMBER(struct modes, share[0])},
+     JSON_MEMBER(struct mode, median)},
+    {"share", "share", "of the iterations, 0 to 1", JSON_MEMBER(struct mode, share)},
     {0},
 };
 
@@ -226,13 +230,14 @@ static json_t *interval_make(const void *object, const void *context)
     return object_or_null(interval->coverage > 0, median_interval_fields, interval, context);
 }
 
-/* The members of both modes lie beside each other in arrays. */
 static json_t *modes_make(const void *object, const void *context)
 {
     const struct modes *modes = &((const struct timing *)object)->modes;
+    const struct mode both[2] = {{modes->median[0], modes->share[0]},
+                                 {modes->median[1], modes->share[1]}};
     if (modes->median[0] == 0)
         return json_null();
-    return json_list_of(mode_fields, modes, sizeof modes->median[0], 2, context);
+    return json_list_of(mode_fields, both, sizeof *both, 2, context);
 }
 
 static json_t *trend_make(const void *object, const void *context)
@@ -556,6 +561,9 @@ static void cells_add(struct line_cells *cells, const struct table_line *line,
         int least = column->widens ? size_digits(line) : 0;
         cells->items[cells->count++] = (struct line_cell){
             .column = column,
+            .word = field->member == JSON_IS_WORD
+                        ? *(const char *const *)((const char *)object + field->offset)
+                        : NULL,
             .value = json_field_value(field, object, NULL),
             .is_there = column->title && (!column->is_there || column->is_there(line)),
             .is_known = !column->is_known || column->is_known(line),
@@ -580,7 +588,9 @@ void line_cells_close(struct line_cells *cells)
 const char *cell_text(const struct line_cell *cell, int decimals, char text[CELL_TEXT_MOST])
 {
     const json_t *value = cell->value;
-    if (json_is_string(value) || json_is_null(value))
+    if (cell->word)
+        return cell->word;
+    if (!value || json_is_string(value) || json_is_null(value))
         return json_string_value(value);
     if (json_is_real(value))
         snprintf(text, CELL_TEXT_MOST, "%.*f", decimals, json_real_value(value));

@@ -58,6 +58,7 @@ struct line_column {
 struct line_cell {
     const struct line_column *column;
     json_t *value;
+    const char *word; /* as it is, if it is one of the job: JSON needs UTF-8; NULL: it is none */
     bool is_there, is_known;
     int width;
 };

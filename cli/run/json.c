@@ -185,10 +185,10 @@ static json_t *device_make(const void *object, const void *context)
     return device ? json_object_of(memory_device_fields, device, context) : json_null();
 }
 
-/* Until devices_put(). */
-static json_t *none_make(const void *rank, const void *context)
+/* A list to be filled later. */
+static json_t *empty_list_make(const void *object, const void *context)
 {
-    (void)rank, (void)context;
+    (void)object, (void)context;
     return json_array();
 }
 
@@ -207,8 +207,8 @@ const struct json_field member_fields[] = {
     {"barrier_group", "count?",
      "equal for ranks that share a start barrier in memory; null: not connected yet",
      JSON_MEMBER(struct rank_line, barrier_group)},
-    {"nics", "names", "names of the ports that it uses", JSON_MADE(none_make)},
-    {"gpus", "names", "names of the GPUs that it uses", JSON_MADE(none_make)},
+    {"nics", "names", "names of the ports that it uses", JSON_MADE(empty_list_make)},
+    {"gpus", "names", "names of the GPUs that it uses", JSON_MADE(empty_list_make)},
     {0},
 };
 
@@ -489,7 +489,7 @@ static json_t *began_make(const void *unused, const void *request)
     return json_date(time(NULL));
 }
 
-static json_t *empty_make(const void *unused, const void *request)
+static json_t *empty_object_make(const void *unused, const void *request)
 {
     (void)unused, (void)request;
     return json_object();
@@ -501,7 +501,7 @@ static json_t *null_make(const void *unused, const void *request)
     return json_null();
 }
 
-static json_t *absent_make(const void *unused, const void *request)
+static json_t *no_key_make(const void *unused, const void *request)
 {
     (void)unused, (void)request;
     return NULL;
@@ -520,49 +520,52 @@ const struct json_field run_fields[] = {
     {"began", "date", "when the run began, in UTC: 2026-11-29T05:38:04Z", JSON_MADE(began_make)},
     {"seconds", "amount?", "that the run took; null: it goes on, or did not begin",
      JSON_MADE(null_make)},
-    {"options", "options_or_none", "empty if the command line was refused", JSON_MADE(empty_make)},
+    {"options", "options_or_none", "empty if the command line was refused",
+     JSON_MADE(empty_object_make)},
     {"vendor", "library?", "the vendor's library that runs beside cctest's own algorithms, or null",
      JSON_MADE(null_make)},
     {"bootstrap", "name?", "how the ranks met: local, tcp, pmix ...; null: they did not",
      JSON_MADE(null_make)},
     {"ranks", "[member]",
      "one for each rank, in order; empty before they have met, and where nothing has run",
-     JSON_MADE(none_make)},
-    {"links", "[link_class]", "kinds of links", JSON_MADE(none_make)},
+     JSON_MADE(empty_list_make)},
+    {"links", "[link_class]", "kinds of links", JSON_MADE(empty_list_make)},
     {"groups", "[group]{1,0}?", "of --split; null: the job is not split", JSON_MADE(null_make)},
     {"fallbacks", "[fallback]",
-     "pairs of ranks that do not run over the transport that they prefer", JSON_MADE(none_make)},
-    {"nics", "[device_in_use]", "NIC ports in use", JSON_MADE(none_make)},
+     "pairs of ranks that do not run over the transport that they prefer",
+     JSON_MADE(empty_list_make)},
+    {"nics", "[device_in_use]", "NIC ports in use", JSON_MADE(empty_list_make)},
     {"nic_differences", "sentences", "sentences about ports that differ from the others",
-     JSON_MADE(none_make)},
+     JSON_MADE(empty_list_make)},
     {"nic_faults", "[faulty_port]",
      "what ports counted in the whole job that a healthy network does not count",
-     JSON_MADE(none_make)},
+     JSON_MADE(empty_list_make)},
     {"nics_unfinished", "[reading]", "what ports counted in a line that did not end",
-     JSON_MADE(none_make)},
-    {"gpus", "[device_in_use]", "GPUs in use", JSON_MADE(none_make)},
+     JSON_MADE(empty_list_make)},
+    {"gpus", "[device_in_use]", "GPUs in use", JSON_MADE(empty_list_make)},
     {"gpu_differences", "sentences", "sentences about GPUs that differ from the others",
-     JSON_MADE(none_make)},
+     JSON_MADE(empty_list_make)},
     {"gpu_faults", "[faulty_gpu]",
-     "what GPUs counted in the whole job that a healthy GPU does not count", JSON_MADE(none_make)},
+     "what GPUs counted in the whole job that a healthy GPU does not count",
+     JSON_MADE(empty_list_make)},
     {"gpus_unfinished", "[reading]", "what GPUs counted in a line that did not end",
-     JSON_MADE(none_make)},
+     JSON_MADE(empty_list_make)},
     {"start_note", "name?", "what the start barrier could not do, or null", JSON_MADE(null_make)},
     {"network", "network", "network that predicted ranks sit on (--topology)", JSON_OPTIONAL,
-     JSON_MADE(absent_make)},
+     JSON_MADE(no_key_make)},
     {"rejected_connections", "count?",
      "connections from outside the job that were dropped (where it failed before its ranks had "
      "connected, those that rank 0 dropped); null: rank 0 could not report",
      JSON_MADE(null_make)},
-    {"results", "[result]", "one for each line of the table", JSON_MADE(none_make)},
-    {"errors", "[error]", "what went wrong, the first cause first", JSON_MADE(none_make)},
+    {"results", "[result]", "one for each line of the table", JSON_MADE(empty_list_make)},
+    {"errors", "[error]", "what went wrong, the first cause first", JSON_MADE(empty_list_make)},
     {0},
 };
 
 /* All keys of a run, before it has begun. */
 static json_t *document_begin(const struct request *request)
 {
-    json_t *document = json_object_of(run_fields, NULL, request);
+    json_t *document = json_object_of(run_fields, "", request);
     if (!document)
         memory_end();
     return document;

@@ -293,7 +293,7 @@ json_t *line_outliers(const void *result, const void *document)
 /*
  * The samples of ranks.
  */
-#define PEERS_MOST 4096 /* of all ranks, in one line */
+#define PEERS_MOST 4096 /* in one line of the table, over all ranks */
 
 /* The link of a rank to a peer; what its transport does not count is below 0 or no number. */
 struct peer_line {

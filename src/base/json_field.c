@@ -7,11 +7,24 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/list.h"
+
 /* ---- values: null where there is none ---- */
 
+/* A text that is no UTF-8 has a question mark for each byte that is no ASCII. */
 static json_t *text_json(const char *text, bool may_lack)
 {
-    return text && (*text || !may_lack) ? json_string(text) : json_null();
+    if (!text || (!*text && may_lack))
+        return json_null();
+    json_t *made = json_string(text);
+    if (made)
+        return made;
+    char *plain = new_text(text);
+    for (char *at = plain; *at; at++)
+        *at = (unsigned char)*at < 0x80 ? *at : '?';
+    made = json_string(plain);
+    free(plain);
+    return made;
 }
 
 static json_t *integer_json(long long number, bool may_lack)
@@ -65,31 +78,27 @@ json_t *json_field_value(const struct json_field *field, const void *object, con
     abort();
 }
 
-/* False: a value that an object needs could not be made. */
-static bool object_fill(json_t *object, const struct json_field *fields, const void *from,
+static void object_fill(json_t *object, const struct json_field *fields, const void *from,
                         const void *context)
 {
-    bool good = true;
-    for (const struct json_field *field = fields; field->key && good; field++) {
+    for (const struct json_field *field = fields; field->key; field++) {
         if (field->member == JSON_IS_SPREAD)
-            good = object_fill(object, field->fields, (const char *)from + field->offset, context);
+            object_fill(object, field->fields, (const char *)from + field->offset, context);
         if (!*field->key)
             continue;
         json_t *value = json_field_value(field, from, context);
         if (field->is_optional && json_is_null(value) && field->member != JSON_IS_MADE)
             value = NULL;
-        good = value ? json_object_set_new(object, field->key, value) == 0 : field->is_optional;
+        if (value)
+            json_object_set_new(object, field->key, value);
     }
-    return good;
 }
 
 json_t *json_object_of(const struct json_field *fields, const void *object, const void *context)
 {
     json_t *made = json_object();
-    if (object_fill(made, fields, object, context))
-        return made;
-    json_decref(made);
-    return NULL;
+    object_fill(made, fields, object, context);
+    return made;
 }
 
 json_t *json_list_of(const struct json_field *fields, const void *items, size_t size, size_t count,
@@ -191,5 +200,5 @@ const struct json_field json_document_fields[] = {
 
 json_t *json_document(void)
 {
-    return json_object_of(json_document_fields, NULL, NULL);
+    return json_object_of(json_document_fields, "", NULL);
 }

@@ -23,8 +23,8 @@ enum json_member {
     JSON_IS_LONG,
     JSON_IS_UNSIGNED_LONG,
     JSON_IS_DOUBLE,
-    JSON_IS_SCALED, /* an uint64_t, as a real number */
-    JSON_IS_WORD,   /* a pointer */
+    JSON_IS_SCALED, /* a uint64_t, as a real number */
+    JSON_IS_WORD,   /* a pointer to text */
     JSON_IS_TEXT,   /* an array of char */
     JSON_IS_ENUM,
     JSON_IS_READY, /* a json_t, of which the object is one more owner; NULL: null */
@@ -65,7 +65,7 @@ struct json_field {
                        char **: JSON_IS_WORD,                                                      \
                        json_t **: JSON_IS_READY,                                                   \
                        char(*)[sizeof(((type *)0)->name)]: JSON_IS_TEXT)
-/* ... a real number, or nanoseconds and the like in an uint64_t, times a factor, ... */
+/* ... a real number, or nanoseconds and the like in a uint64_t, times a factor, ... */
 #define JSON_SCALED(type, name, times)                                                             \
     .offset = offsetof(type, name), .factor = (times),                                             \
     .member = _Generic(((type *)0)->name, uint64_t                                                 \
@@ -73,7 +73,10 @@ struct json_field {
                        : JSON_IS_DOUBLE)
 /* ... an enum by its words, ... */
 #define JSON_WORDS(type, name, names)                                                              \
-    .offset = offsetof(type, name), .member = JSON_IS_ENUM, .words = (names)
+    .offset = offsetof(type, name), .words = (names),                                              \
+    .member = _Generic(((type *)0)->name, int                                                      \
+                       : JSON_IS_ENUM, unsigned                                                    \
+                       : JSON_IS_ENUM)
 /* ... the name in a struct that a member points to, ... */
 #define JSON_NAME(type, pointer)                                                                   \
     .offset = offsetof(type, pointer), .member = JSON_IS_NAME,                                     \
@@ -97,8 +100,8 @@ struct json_field {
     }
 extern const struct json_field json_document_fields[];
 
-/* Each is a new reference. `object`: the struct that the table is for. NULL: a value that an object
- * needs could not be made, for lack of memory. */
+/* Each is a new reference. `object`: the struct that the table is for. Without memory the result is
+ * NULL, or lacks values. */
 json_t *json_field_value(const struct json_field *field, const void *object, const void *context);
 json_t *json_object_of(const struct json_field *fields, const void *object, const void *context);
 /* `count` items of `size` bytes each. */

@@ -78,6 +78,8 @@ for name, definition in SCHEMA["$defs"].items():
             missed.append(f"an object of {name} that takes any keys")
         if any("optional" in inner for inner in node["properties"].values()):
             missed.append(f"a mark of {name} that is no schema's")
+    if not set(definition) & {"type", "enum", "const", "oneOf", "properties", "$ref"}:
+        missed.append(f"{name}, which has neither keys nor a type")
 if '"const": 0.95\n' not in subprocess.check_output([sys.argv[3], "help", "schema.json"], text=True):
     missed.append("a share with the digits that documents have")
 

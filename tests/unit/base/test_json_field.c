@@ -71,7 +71,7 @@ static const struct json_field outer_fields[] = {
 
 static void assert_json(json_t *json, const char *expected)
 {
-    char *text = json_dumps(json, JSON_COMPACT | JSON_REAL_PRECISION(9));
+    char *text = json_dumps(json, JSON_COMPACT | JSON_ENCODE_ANY | JSON_REAL_PRECISION(9));
     assert_string_equal(text, expected);
     free(text);
     json_decref(json);
@@ -110,6 +110,18 @@ static void test_none(void **state)
                 "\"twice\":0}");
 }
 
+/* A text of another encoding stands there all the same. */
+static void test_bytes(void **state)
+{
+    (void)state;
+    const int factor = 0;
+    const struct outer odd = {.word = "c\xff.txt", .text = "\xfe"};
+    json_t *object = json_object_of(outer_fields, &odd, &factor);
+    assert_json(json_incref(json_object_get(object, "word")), "\"c?.txt\"");
+    assert_json(json_incref(json_object_get(object, "text")), "\"?\"");
+    json_decref(object);
+}
+
 static void test_lists(void **state)
 {
     (void)state;
@@ -141,6 +153,7 @@ static void test_schema(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_values), cmocka_unit_test(test_none),
-                                       cmocka_unit_test(test_lists), cmocka_unit_test(test_schema)};
+                                       cmocka_unit_test(test_bytes), cmocka_unit_test(test_lists),
+                                       cmocka_unit_test(test_schema)};
     return cmocka_run_group_tests_name("json_field", tests, NULL, NULL);
 }
