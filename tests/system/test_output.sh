@@ -421,9 +421,9 @@ if command -v script >/dev/null; then
     cctest "${long[@]}"
     grep '^#' "$out" | grep -v '^# *\(size\|bytes\) ' | tr -s '# \n' ' ' >"$scratch/words"
     check "a file has sentences of more than 60 columns" test -n "$(grep '^# .\{60\}' "$out")"
-    script -qec "stty cols 60; '$CCTEST' ${long[*]}" /dev/null </dev/null | tr -d '\r' >"$out"
+    script -qec "stty cols 45; '$CCTEST' ${long[*]}" /dev/null </dev/null | tr -d '\r' >"$out"
     grep '^#' "$out" | grep -v '^# *\(size\|bytes\) ' >"$scratch/lines"
-    check "they fit 60 columns" test -z "$(grep '.\{61\}' "$scratch/lines")"
+    check "they fit 45 columns" test -z "$(grep '.\{46\}' "$scratch/lines")"
     check "with the same words" cmp -s "$scratch/words" <(tr -s '# \n' ' ' <"$scratch/lines")
     check "in more lines" grep -q '^#   [a-z]' "$scratch/lines"
     check "a row of numbers is whole" grep -q '^ *65536 .* 0\( \*\)\?$' "$out"
