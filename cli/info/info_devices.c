@@ -52,15 +52,20 @@ static json_t *device_transport(const void *object, const void *context)
     return json_string(((const struct device_context *)context)->transport);
 }
 
-const struct json_field port_fields[] = {
-    {"name", "name", "DEVICE:PORT", JSON_MEMBER(struct device, name)},
-    {"model", "name?", "model of the NIC; null: not known", JSON_MEMBER(struct device, model)},
+static const struct json_field device_fields[] = {
+    {"model", "name?", "model of the device; null: not known", JSON_MEMBER(struct device, model)},
     {"pci", "name?", "address, or null", JSON_MEMBER(struct device, bus)},
     {"numa_node", "count?", "null: unknown", JSON_MEMBER(struct device, numa_node)},
     {"facts", "facts", NULL, JSON_MADE(device_facts)},
-    {"usable", "boolean", "can the transport use it?", JSON_MEMBER(struct device, usable)},
+    {"usable", "boolean", "can cctest use it?", JSON_MEMBER(struct device, usable)},
     {"why_not", "name?", "reason why it cannot, and remedy; null: it can",
      JSON_MEMBER(struct device, why_not)},
+    {0},
+};
+
+const struct json_field port_fields[] = {
+    {"name", "name", "DEVICE:PORT", JSON_MEMBER(struct device, name)},
+    {"", .member = JSON_IS_SPREAD, .fields = device_fields},
     {"gpus", "distances", NULL, JSON_MADE(device_distances)},
     {"transport", "name", "that would use it", JSON_MADE(device_transport)},
     {0},
@@ -68,13 +73,7 @@ const struct json_field port_fields[] = {
 
 const struct json_field gpu_fields[] = {
     {"name", "name", "PCI address", JSON_MEMBER(struct device, name)},
-    {"model", "name?", "model of the GPU; null: not known", JSON_MEMBER(struct device, model)},
-    {"pci", "name?", "address, or null", JSON_MEMBER(struct device, bus)},
-    {"numa_node", "count?", "null: unknown", JSON_MEMBER(struct device, numa_node)},
-    {"facts", "facts", NULL, JSON_MADE(device_facts)},
-    {"usable", "boolean", "can cctest use it?", JSON_MEMBER(struct device, usable)},
-    {"why_not", "name?", "reason why it cannot, and remedy; null: it can",
-     JSON_MEMBER(struct device, why_not)},
+    {"", .member = JSON_IS_SPREAD, .fields = device_fields},
     {"nics", "distances", NULL, JSON_MADE(device_distances)},
     {0},
 };

@@ -105,17 +105,7 @@ static json_t *violation_instead(const void *member, const void *context)
 }
 
 const struct json_field violation_fields[] = {
-    {"collective", "name", "collective that is slower",
-     JSON_NAME(struct violating_line, line.collective)},
-    {"algorithm", "name", "its algorithm, with options",
-     JSON_MEMBER(struct violating_line, line.algorithm)},
-    {"bytes", "count", "bytes of the larger buffer of a rank",
-     JSON_MEMBER(struct violating_line, line.bytes)},
-    {"time_us", "microseconds", "the median", JSON_MEMBER(struct violating_line, line.time)},
-    {"low_us", "microseconds", "of its interval of 95%; of few iterations the least time",
-     JSON_MEMBER(struct violating_line, line.low)},
-    {"high_us", "microseconds", "likewise, the greatest",
-     JSON_MEMBER(struct violating_line, line.high)},
+    {"", JSON_SPREAD(struct violating_line, line, timed_fields)},
     {"guideline", "sequence|smaller|split|own",
      "sequence: slower than one or two collectives that do its work; smaller: than the same on "
      "more data; split: than several times the same on less; own: as smaller, of an algorithm "
